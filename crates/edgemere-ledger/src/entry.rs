@@ -1,0 +1,185 @@
+//! One entry of the log: what it changes, how it is written, and the hash that ties it to the one
+//! before.
+//!
+//! A line is `HASH JSON\n`. HASH is the SHA-256 of the hash before it and the JSON, so a change
+//! anywhere in the history shows in every hash after it. An entry is one line, whatever it changes:
+//! it is there whole or not at all.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::Policy;
+use crate::identity::hex;
+
+/// The hash before the first entry.
+pub(crate) const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// The length of a hash in hex.
+const HASH_LENGTH: usize = GENESIS.len();
+
+/// What an entry does to the view.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Change {
+    /// Puts policies, each in the place of the one with its id or at the end.
+    Put(Vec<Arc<Policy>>),
+    /// Takes out the policies with these ids.
+    Drop(Vec<String>),
+}
+
+/// The JSON of an entry as it is written.
+#[derive(Serialize)]
+struct Written<'a> {
+    seq: u64,
+    time: &'a str,
+    op: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy: Option<&'a Policy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policies: Option<Vec<&'a Policy>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ids: Option<&'a [String]>,
+}
+
+/// The JSON of an entry as it is read. An unknown key is an error: it may carry what this version
+/// would lose.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Read {
+    seq: u64,
+    #[serde(rename = "time")]
+    _time: String,
+    op: String,
+    policy: Option<Value>,
+    policies: Option<Vec<Value>>,
+    ids: Option<Vec<String>>,
+}
+
+/// Writes an entry as JSON.
+pub(crate) fn encode(seq: u64, time: &str, change: &Change) -> serde_json::Result<String> {
+    let mut written = Written { seq, time, op: "put", policy: None, policies: None, ids: None };
+    match change {
+        Change::Put(policies) => match policies.as_slice() {
+            [policy] => written.policy = Some(policy),
+            all => written.policies = Some(all.iter().map(AsRef::as_ref).collect()),
+        },
+        Change::Drop(ids) => {
+            written.op = "drop";
+            written.ids = Some(ids);
+        }
+    }
+    serde_json::to_string(&written)
+}
+
+/// Reads the JSON of an entry; the error says what is wrong with it.
+pub(crate) fn decode(json: &str) -> Result<(u64, Change), String> {
+    let read: Read = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    let change = match (read.op.as_str(), read.policy, read.policies, read.ids) {
+        ("put", Some(policy), None, None) => Change::Put(vec![policy_of(policy)?]),
+        ("put", None, Some(policies), None) => {
+            Change::Put(policies.into_iter().map(policy_of).collect::<Result<_, _>>()?)
+        }
+        ("drop", None, None, Some(ids)) => Change::Drop(ids),
+        (op, ..) => return Err(format!("the operation \"{op}\" is not known in this form")),
+    };
+    Ok((read.seq, change))
+}
+
+/// The hash of an entry.
+pub(crate) fn hash(previous: &str, json: &str) -> String {
+    let mut digest = Sha256::new();
+    digest.update(previous);
+    digest.update(json);
+    hex(&digest.finalize())
+}
+
+/// The hash and the JSON of a whole line, when it has that form.
+pub(crate) fn split(line: &[u8]) -> Option<(&str, &str)> {
+    let text = str::from_utf8(line.strip_suffix(b"\n")?).ok()?;
+    let (hash, json) = text.split_at_checked(HASH_LENGTH)?;
+    hash.bytes().all(is_hex).then_some((hash, json.strip_prefix(' ')?))
+}
+
+/// Whether bytes may be the beginning of the first line of a log, cut short.
+pub(crate) fn is_torn_first(bytes: &[u8]) -> bool {
+    let (hash, rest) = bytes.split_at(bytes.len().min(HASH_LENGTH));
+    let begin: &[u8] = b" {\"seq\":1,\"time\":\"";
+    let length = rest.len().min(begin.len());
+    hash.iter().copied().all(is_hex) && rest.get(..length) == begin.get(..length)
+}
+
+fn is_hex(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'a'..=b'f')
+}
+
+fn policy_of(value: Value) -> Result<Arc<Policy>, String> {
+    Policy::from_value(value).map(Arc::new).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn policy(id: &str) -> Arc<Policy> {
+        Arc::new(Policy::from_value(json!({"device": {"id": id, "rate": 0.1}})).unwrap())
+    }
+
+    #[test]
+    fn writes_one_json_per_change_and_reads_it_back() {
+        for (change, json) in [
+            (
+                Change::Put(vec![policy("a")]),
+                r#"{"seq":7,"time":"t","op":"put","policy":{"device":{"id":"a","rate":0.1}}}"#,
+            ),
+            (
+                Change::Put(vec![policy("a"), policy("b")]),
+                concat!(
+                    r#"{"seq":7,"time":"t","op":"put","policies":["#,
+                    r#"{"device":{"id":"a","rate":0.1}},{"device":{"id":"b","rate":0.1}}]}"#
+                ),
+            ),
+            (Change::Drop(vec!["a".into()]), r#"{"seq":7,"time":"t","op":"drop","ids":["a"]}"#),
+        ] {
+            assert_eq!(encode(7, "t", &change).unwrap(), json);
+            assert_eq!(decode(json).unwrap(), (7, change));
+        }
+    }
+
+    #[test]
+    fn refuses_what_it_does_not_know() {
+        for json in [
+            r#"{"seq":1,"time":"t","op":"merge","ids":["a"]}"#,
+            r#"{"seq":1,"time":"t","op":"put","ids":["a"]}"#,
+            r#"{"seq":1,"time":"t","op":"drop","ids":["a"],"by":"me"}"#,
+            r#"{"seq":1,"time":"t","op":"put","policy":{"a":1}}"#,
+            "",
+        ] {
+            assert!(decode(json).is_err(), "{json}");
+        }
+    }
+
+    #[test]
+    fn splits_only_whole_lines() {
+        let json = "{}";
+        let line = format!("{} {json}\n", hash(GENESIS, json));
+        assert_eq!(split(line.as_bytes()).unwrap().1, json);
+        for length in 0..line.len() {
+            assert_eq!(split(&line.as_bytes()[..length]), None);
+        }
+        assert_eq!(split(line.to_uppercase().as_bytes()), None);
+    }
+
+    #[test]
+    fn tells_a_torn_first_line_from_garbage() {
+        let json = encode(1, "t", &Change::Drop(vec![])).unwrap();
+        let line = format!("{} {json}\n", hash(GENESIS, &json));
+        assert!((0..line.len()).all(|length| is_torn_first(&line.as_bytes()[..length])));
+        assert!(!is_torn_first(b"PK\x03\x04"));
+        assert!(!is_torn_first(&[0; 100]));
+        assert!(!is_torn_first(format!("{GENESIS} hello").as_bytes()));
+    }
+}

@@ -1,0 +1,278 @@
+//! The ledger itself: takes changes one at a time, and answers lookups from memory.
+//!
+//! A change, from top to bottom:
+//!
+//! 1. It takes the writer's lock, so that no other change comes in between.
+//! 2. `rules` checks and completes the policies against the view.
+//! 3. `log` appends one entry, which is durable when that returns. Readers go on meanwhile: they
+//!    see the old view.
+//! 4. The entry is applied to the view, under the readers' lock for as long as that takes.
+//!
+//! An error before the fourth step leaves everything as it was.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+
+use serde_json::Value;
+
+use crate::entry::Change;
+use crate::folder::Folder;
+use crate::log::{Log, Medium};
+use crate::recovery::{self, Recovery};
+use crate::rules::{self, Seen};
+use crate::scan::Scan;
+use crate::view::View;
+use crate::{Condition, Error, Kinds, Policy, Scope, policy};
+
+/// How many digits of the head's hash are the version: as many as an id has.
+const VERSION_LENGTH: usize = 32;
+
+/// The ledger of a node. Clones are the same ledger.
+#[derive(Clone)]
+pub struct Ledger {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    folder: Folder,
+    log: Mutex<Log>,
+    state: RwLock<State>,
+}
+
+/// What readers see.
+struct State {
+    view: View,
+    head: String,
+}
+
+/// What a check of the whole ledger found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// How many entries the file has.
+    pub entries: u64,
+    /// How many policies live after them.
+    pub policies: usize,
+    /// The hash of the last entry.
+    pub head: String,
+}
+
+impl Ledger {
+    /// Opens the ledger in a folder, and makes both when they are missing.
+    ///
+    /// What a crash left of the last write is cut off and saved. Other damage is an error, and
+    /// nothing is changed.
+    pub fn open(folder: &Path) -> Result<(Self, Recovery), Error> {
+        let folder = Folder::create(folder)?;
+        let file = folder.open_log()?;
+        let (scan, recovery) = recovery::recover(&folder)?;
+        Ok((Self::new(folder, Box::new(file), scan), recovery))
+    }
+
+    pub(crate) fn new(folder: Folder, medium: Box<dyn Medium>, scan: Scan) -> Self {
+        let state = RwLock::new(State { view: scan.view, head: scan.end.head.clone() });
+        let log = Mutex::new(Log::new(medium, folder.log(), scan.end));
+        Self { inner: Arc::new(Inner { folder, log, state }) }
+    }
+
+    /// Inserts a policy, with an id and a date when it has none. It is durable when this returns.
+    pub fn insert(&self, policy: Policy, scope: Scope) -> Result<Arc<Policy>, Error> {
+        let mut log = self.writer();
+        let policy = {
+            let state = self.state();
+            let seen = Seen { live: &state.view, batch: &View::default(), replaced: None };
+            completed(policy, scope, &seen)?
+        };
+        self.commit(&mut log, Change::Put(vec![Arc::clone(&policy)]))?;
+        Ok(policy)
+    }
+
+    /// Inserts many policies in one durable write: all of them or, on an error, none.
+    pub fn insert_all(
+        &self,
+        policies: Vec<Policy>,
+        scope: Scope,
+    ) -> Result<Vec<Arc<Policy>>, Error> {
+        if policies.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut log = self.writer();
+        let mut batch = View::default();
+        for policy in policies {
+            let state = self.state();
+            let seen = Seen { live: &state.view, batch: &batch, replaced: None };
+            let policy = completed(policy, scope, &seen)?;
+            batch.put(policy);
+        }
+        let policies: Vec<_> = batch.iter().map(Arc::clone).collect();
+        self.commit(&mut log, Change::Put(policies.clone()))?;
+        Ok(policies)
+    }
+
+    /// Replaces the policy with an id. The id, the place in the order and the scope stay; the date
+    /// is new.
+    pub fn update(&self, id: &str, mut policy: Policy) -> Result<Arc<Policy>, Error> {
+        let mut log = self.writer();
+        let policy = {
+            let state = self.state();
+            let old = state.view.find(id)?;
+            inherit(&mut policy, old, id)?;
+            let scope = old.scope().unwrap_or(Scope::Local);
+            let seen = Seen { live: &state.view, batch: &View::default(), replaced: Some(id) };
+            completed(policy, scope, &seen)?
+        };
+        self.commit(&mut log, Change::Put(vec![Arc::clone(&policy)]))?;
+        Ok(policy)
+    }
+
+    /// Removes policies in one durable write: all of them or, when an id is unknown, none.
+    pub fn remove(&self, ids: &[String]) -> Result<Vec<Arc<Policy>>, Error> {
+        let mut log = self.writer();
+        let mut named = BTreeSet::new();
+        let mut removed = Vec::new();
+        for id in ids {
+            if named.insert(id.clone()) {
+                removed.push(Arc::clone(self.state().view.find(id)?));
+            }
+        }
+        if !removed.is_empty() {
+            self.commit(&mut log, Change::Drop(named.into_iter().collect()))?;
+        }
+        Ok(removed)
+    }
+
+    /// Changes how far a policy reaches, and nothing else in it.
+    pub fn set_scope(&self, id: &str, scope: Scope) -> Result<Arc<Policy>, Error> {
+        let mut log = self.writer();
+        let old = Arc::clone(self.state().view.find(id)?);
+        if old.scope() == Some(scope) {
+            return Ok(old);
+        }
+        let mut policy = Policy::clone(&old);
+        policy.set_scope(scope);
+        let policy = Arc::new(policy);
+        self.commit(&mut log, Change::Put(vec![Arc::clone(&policy)]))?;
+        Ok(policy)
+    }
+
+    /// The policy with an id.
+    #[must_use]
+    pub fn get(&self, id: &str) -> Option<Arc<Policy>> {
+        self.state().view.get(id).map(Arc::clone)
+    }
+
+    /// The policies of some types that fit a condition, in the order of their insertion.
+    #[must_use]
+    pub fn select(&self, kinds: &Kinds, condition: &Condition) -> Vec<Arc<Policy>> {
+        self.state().view.select(kinds, condition)
+    }
+
+    /// The types of policies with their counts, in the order of their first policies.
+    #[must_use]
+    pub fn kinds(&self) -> Vec<(String, usize)> {
+        self.state().view.kinds()
+    }
+
+    /// How many policies live.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.state().view.len()
+    }
+
+    /// Whether no policy lives.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// 32 hex digits that change with every change and are the same after the same history.
+    #[must_use]
+    pub fn version(&self) -> String {
+        self.state().head.chars().take(VERSION_LENGTH).collect()
+    }
+
+    /// Reads the file once more from disk, checks every hash, and that it adds up to what is in
+    /// memory.
+    ///
+    /// Changes wait until that is done; lookups do not.
+    pub fn verify(&self) -> Result<Verified, Error> {
+        let log = self.writer();
+        let mut scan = recovery::scan_log(&self.inner.folder)?;
+        if let Some(bad) = scan.bad.take() {
+            return Err(recovery::corrupt(&self.inner.folder, &scan, bad));
+        }
+        let diverged = |reason: &str| {
+            Err(Error::Diverged { file: log.file().to_owned(), reason: reason.to_owned() })
+        };
+        if scan.end != *log.end() {
+            return diverged("the last entry is another");
+        }
+        if !scan.view.iter().eq(self.state().view.iter()) {
+            return diverged("the policies are others");
+        }
+        Ok(Verified { entries: scan.end.entries, policies: scan.view.len(), head: scan.end.head })
+    }
+
+    /// Makes a change durable, then visible.
+    fn commit(&self, log: &mut Log, change: Change) -> Result<(), Error> {
+        log.append(&change)?;
+        let mut state = self.inner.state.write().unwrap_or_else(PoisonError::into_inner);
+        state.view.apply(change);
+        state.head.clone_from(&log.end().head);
+        Ok(())
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Log> {
+        self.inner.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn state(&self) -> RwLockReadGuard<'_, State> {
+        self.inner.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ledger")
+            .field("log", &self.inner.folder.log())
+            .field("policies", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A policy that is ready to be written: checked, completed, within the limits.
+fn completed(mut policy: Policy, scope: Scope, seen: &Seen<'_>) -> Result<Arc<Policy>, Error> {
+    rules::complete(&mut policy, seen)?;
+    policy.set_scope(scope);
+    policy.check_size()?;
+    Ok(Arc::new(policy))
+}
+
+/// Gives a policy what it keeps of the one it replaces, and a new date.
+fn inherit(policy: &mut Policy, old: &Policy, id: &str) -> Result<(), Error> {
+    if !policy.kind().eq_ignore_ascii_case(old.kind()) {
+        return Err(Error::KindMismatch {
+            id: id.to_owned(),
+            kind: old.kind().to_owned(),
+            given: policy.kind().to_owned(),
+        });
+    }
+    match policy.attribute("id") {
+        Some(Value::String(given)) if given != id => {
+            return Err(Error::IdMismatch { id: id.to_owned(), given: given.clone() });
+        }
+        Some(_) => {}
+        None => policy.set("id", Value::String(id.to_owned())),
+    }
+    policy.set("date", Value::String(policy::now()));
+    let cluster = policy.attribute("cluster");
+    if cluster.is_some()
+        && cluster == old.attribute("cluster")
+        && policy.attribute("member").is_none()
+        && let Some(member) = old.attribute("member")
+    {
+        policy.set("member", member.clone());
+    }
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! The log's end, where entries are appended: one write and one fsync an entry, undone when either
+//! fails.
+//!
+//! It keeps the chain (number, hash, length), and knows nothing of what the entries mean.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::entry::{self, Change};
+use crate::{Error, policy};
+
+/// The most bytes of one entry, a batch of policies included.
+pub(crate) const ENTRY_BYTES_MAX: usize = 256 * 1024 * 1024;
+
+/// What the log is written to: a file, or in tests one that fails.
+pub(crate) trait Medium: Send {
+    /// Writes at the end.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// Returns when all that was written would outlive a power cut.
+    fn sync(&mut self) -> io::Result<()>;
+    /// Cuts the end off.
+    fn truncate(&mut self, length: u64) -> io::Result<()>;
+}
+
+/// A file that is open for appending.
+impl Medium for File {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write_all(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_data()
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.set_len(length)
+    }
+}
+
+/// The end of a log.
+pub(crate) struct Log {
+    medium: Box<dyn Medium>,
+    file: PathBuf,
+    end: End,
+    /// Whether bytes that belong to no entry may be in the file.
+    broken: bool,
+}
+
+/// Where a log ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct End {
+    /// The number of entries, which is the number of the last.
+    pub(crate) entries: u64,
+    /// The hash of the last.
+    pub(crate) head: String,
+    /// The bytes of all.
+    pub(crate) length: u64,
+}
+
+impl Default for End {
+    fn default() -> Self {
+        Self { entries: 0, head: entry::GENESIS.to_owned(), length: 0 }
+    }
+}
+
+impl Log {
+    pub(crate) fn new(medium: Box<dyn Medium>, file: &Path, end: End) -> Self {
+        Self { medium, file: file.to_owned(), end, broken: false }
+    }
+
+    pub(crate) fn end(&self) -> &End {
+        &self.end
+    }
+
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Appends an entry, durable when this returns. After an error the log is as it was.
+    pub(crate) fn append(&mut self, change: &Change) -> Result<(), Error> {
+        if self.broken {
+            return Err(Error::ReadOnly { file: self.file.clone() });
+        }
+        let seq = self.end.entries + 1;
+        let json = entry::encode(seq, &policy::now(), change)
+            .map_err(|error| Error::io("encode an entry of", &self.file, error.into()))?;
+        if json.len() > ENTRY_BYTES_MAX {
+            let limit = format!("{ENTRY_BYTES_MAX} bytes");
+            return Err(Error::TooLarge { what: "the batch", limit });
+        }
+        let head = entry::hash(&self.end.head, &json);
+        let line = format!("{head} {json}\n");
+        self.write(line.as_bytes())?;
+        let length = self.end.length + line.len() as u64;
+        self.end = End { entries: seq, head, length };
+        Ok(())
+    }
+
+    fn write(&mut self, line: &[u8]) -> Result<(), Error> {
+        let written = match self.medium.append(line) {
+            Ok(()) => self.medium.sync().map_err(|error| ("sync", error)),
+            Err(error) => Err(("write", error)),
+        };
+        written.map_err(|(action, source)| {
+            self.undo();
+            Error::io(action, &self.file, source)
+        })
+    }
+
+    /// Cuts off what a failed write may have left. Without that, the next entry would follow
+    /// garbage.
+    fn undo(&mut self) {
+        let undone = self.medium.truncate(self.end.length).and_then(|()| self.medium.sync());
+        if let Err(error) = undone {
+            self.broken = true;
+            let file = self.file.display();
+            tracing::error!(%file, %error, "a failed write could not be undone");
+        }
+    }
+}

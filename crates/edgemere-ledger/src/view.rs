@@ -1,0 +1,234 @@
+//! The view in memory: the policies in order, and the indexes that find them.
+//!
+//! It is what the entries of the log add up to. It knows no files, no rules and no locks.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use crate::entry::Change;
+use crate::index::{Index, Positions};
+use crate::{Condition, Error, Kinds, Policy};
+
+/// The most ids that are offered for one that is not found.
+const NEAR_MAX: usize = 3;
+
+/// The policies that live, in the order of their insertion.
+#[derive(Debug, Default)]
+pub(crate) struct View {
+    policies: BTreeMap<u64, Arc<Policy>>,
+    next: u64,
+    by_id: HashMap<String, u64>,
+    /// By the type's name in lower case.
+    by_kind: HashMap<String, Positions>,
+    index: Index,
+}
+
+impl View {
+    pub(crate) fn len(&self) -> usize {
+        self.policies.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Policy>> {
+        self.policies.values()
+    }
+
+    pub(crate) fn get(&self, id: &str) -> Option<&Arc<Policy>> {
+        self.by_id.get(id).and_then(|position| self.policies.get(position))
+    }
+
+    /// The policy with an id, or the error that says which ids are near.
+    pub(crate) fn find(&self, id: &str) -> Result<&Arc<Policy>, Error> {
+        self.get(id).ok_or_else(|| Error::NotFound { id: id.to_owned(), near: self.near(id) })
+    }
+
+    /// The policies of some types that fit a condition, in order.
+    pub(crate) fn select(&self, kinds: &Kinds, condition: &Condition) -> Vec<Arc<Policy>> {
+        let mut found = Vec::new();
+        for (kind, all) in self.groups(kinds) {
+            let positions = self.index.narrow(kind, condition).unwrap_or(all);
+            found.extend(positions.iter().filter_map(|position| {
+                let policy = self.policies.get(&position)?;
+                (policy_is(policy, kind) && condition.matches(policy)).then_some((position, policy))
+            }));
+        }
+        found.sort_unstable_by_key(|(position, _)| *position);
+        found.into_iter().map(|(_, policy)| Arc::clone(policy)).collect()
+    }
+
+    /// The types with their counts, in the order of their first policies.
+    pub(crate) fn kinds(&self) -> Vec<(String, usize)> {
+        let mut kinds: Vec<_> = self
+            .by_kind
+            .values()
+            .filter_map(|positions| positions.iter().next().map(|first| (first, positions.len())))
+            .collect();
+        kinds.sort_unstable();
+        let name = |first| self.policies.get(&first).map(|policy| policy.kind().to_owned());
+        kinds.into_iter().filter_map(|(first, count)| Some((name(first)?, count))).collect()
+    }
+
+    /// Applies one entry that fits: its policies have ids, and the ids it drops are here.
+    pub(crate) fn apply(&mut self, change: Change) {
+        match change {
+            Change::Put(policies) => policies.into_iter().for_each(|policy| self.put(policy)),
+            Change::Drop(ids) => ids.iter().for_each(|id| self.remove(id)),
+        }
+    }
+
+    /// Puts a policy in the place of the one with its id, or at the end.
+    pub(crate) fn put(&mut self, policy: Arc<Policy>) {
+        let Some(id) = policy.id() else { return };
+        let position = match self.by_id.get(id).copied() {
+            Some(position) => {
+                self.unlink(position);
+                position
+            }
+            None => {
+                self.by_id.insert(id.to_owned(), self.next);
+                self.next += 1;
+                self.next - 1
+            }
+        };
+        self.link(position, policy);
+    }
+
+    fn remove(&mut self, id: &str) {
+        if let Some(position) = self.by_id.remove(id) {
+            self.unlink(position);
+        }
+    }
+
+    fn link(&mut self, position: u64, policy: Arc<Policy>) {
+        let kind = policy.kind().to_ascii_lowercase();
+        self.index.add(&kind, position, &policy);
+        self.by_kind
+            .entry(kind)
+            .and_modify(|positions| positions.add(position))
+            .or_insert(Positions::One(position));
+        self.policies.insert(position, policy);
+    }
+
+    fn unlink(&mut self, position: u64) {
+        let Some(policy) = self.policies.remove(&position) else { return };
+        let kind = policy.kind().to_ascii_lowercase();
+        self.index.remove(&kind, position, &policy);
+        if self.by_kind.get_mut(&kind).is_some_and(|positions| positions.remove(position)) {
+            self.by_kind.remove(&kind);
+        }
+    }
+
+    /// The types to look at, each once, with all their positions.
+    fn groups(&self, kinds: &Kinds) -> Vec<(&str, &Positions)> {
+        let group = |(kind, positions): (_, _)| (String::as_str(kind), positions);
+        match kinds {
+            Kinds::All => self.by_kind.iter().map(group).collect(),
+            Kinds::Named(names) => names
+                .iter()
+                .map(|name| name.to_ascii_lowercase())
+                .collect::<BTreeSet<_>>()
+                .iter()
+                .filter_map(|name| self.by_kind.get_key_value(name).map(group))
+                .collect(),
+        }
+    }
+
+    /// Ids that begin with the given one or differ in a few characters.
+    ///
+    /// Only ids that begin or end alike are measured, so that an error stays cheap in a ledger of
+    /// many policies.
+    fn near(&self, id: &str) -> Vec<String> {
+        const ALIKE: usize = 4;
+        const DISTANCE_MAX: usize = 3;
+        let (Some(begin), Some(end)) = (id.get(..ALIKE), id.get(id.len().saturating_sub(ALIKE)..))
+        else {
+            return Vec::new();
+        };
+        let mut near: Vec<_> = self
+            .by_id
+            .keys()
+            .filter(|other| other.starts_with(begin) || other.ends_with(end))
+            .map(|other| match other.starts_with(id) {
+                true => (0, other),
+                false => (strsim::levenshtein(other, id), other),
+            })
+            .filter(|(distance, _)| *distance <= DISTANCE_MAX)
+            .collect();
+        near.sort_unstable();
+        near.into_iter().take(NEAR_MAX).map(|(_, other)| other.clone()).collect()
+    }
+}
+
+/// The index may name a policy of another type, since hashes collide.
+fn policy_is(policy: &Policy, kind: &str) -> bool {
+    policy.kind().eq_ignore_ascii_case(kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn view(policies: &[Value]) -> View {
+        let mut view = View::default();
+        for policy in policies {
+            view.put(Arc::new(Policy::from_value(policy.clone()).unwrap()));
+        }
+        view
+    }
+
+    fn ids(policies: &[Arc<Policy>]) -> Vec<&str> {
+        policies.iter().filter_map(|policy| policy.id()).collect()
+    }
+
+    fn sample() -> View {
+        view(&[
+            json!({"operator": {"id": "a1a1a1", "name": "x", "port": 33148}}),
+            json!({"Device": {"id": "b2b2b2", "name": "x"}}),
+            json!({"operator": {"id": "c3c3c3", "name": "y", "port": "33148.0"}}),
+            json!({"device": {"id": "d4d4d4", "name": "z"}}),
+        ])
+    }
+
+    #[test]
+    fn selects_in_order_over_types_in_any_case() {
+        let view = sample();
+        let all = view.select(&Kinds::All, &Condition::True);
+        assert_eq!(ids(&all), ["a1a1a1", "b2b2b2", "c3c3c3", "d4d4d4"]);
+        let kinds = Kinds::Named(vec!["DEVICE".into(), "device".into(), "none".into()]);
+        assert_eq!(ids(&view.select(&kinds, &Condition::True)), ["b2b2b2", "d4d4d4"]);
+        assert_eq!(
+            ids(&view.select(&Kinds::All, &Condition::equal("name", "x"))),
+            ["a1a1a1", "b2b2b2"]
+        );
+        let port = Condition::equal("port", "33148");
+        assert_eq!(ids(&view.select(&Kinds::one("operator"), &port)), ["a1a1a1", "c3c3c3"]);
+    }
+
+    #[test]
+    fn counts_types_in_order_of_appearance() {
+        assert_eq!(sample().kinds(), [("operator".to_owned(), 2), ("Device".to_owned(), 2)]);
+    }
+
+    #[test]
+    fn a_put_keeps_the_place_and_a_drop_leaves_nothing_behind() {
+        let mut view = sample();
+        let changed = json!({"operator": {"id": "a1a1a1", "name": "w"}});
+        view.put(Arc::new(Policy::from_value(changed).unwrap()));
+        assert_eq!(ids(&view.select(&Kinds::All, &Condition::True))[0], "a1a1a1");
+        assert!(view.select(&Kinds::one("operator"), &Condition::equal("name", "x")).is_empty());
+        view.apply(Change::Drop(vec!["a1a1a1".into(), "c3c3c3".into()]));
+        assert_eq!(view.kinds(), [("Device".to_owned(), 2)]);
+        assert!(view.get("a1a1a1").is_none());
+        assert_eq!(view.len(), 2);
+    }
+
+    #[test]
+    fn offers_ids_that_are_near() {
+        let view = sample();
+        assert_eq!(view.near("a1a1"), ["a1a1a1"]);
+        assert_eq!(view.near("b3b2b2"), ["b2b2b2"]);
+        assert!(view.near("zzzzzz").is_empty());
+        assert!(view.near("é").is_empty());
+    }
+}

@@ -1,0 +1,83 @@
+//! The codes under which EdgeLake's clients know failures, and which of them, and which kind, each
+//! refusal of the ledger is.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use edgemere_ledger::Error as Ledger;
+
+use crate::error::Kind;
+
+/// EdgeLake's number and text of a failure. Its clients look at the number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// The number, `err_code`.
+    pub number: u16,
+    /// The text, `err_text`.
+    pub text: Cow<'static, str>,
+}
+
+impl Code {
+    pub(crate) const STRUCTURE: Self = Self::new(2, "Error Command Structure");
+    pub(crate) const PROCESS: Self = Self::new(3, "Error Process Failure");
+    pub(crate) const IO: Self = Self::new(4, "Error IO");
+    pub(crate) const NO_FILE: Self = Self::new(12, "File does not exists");
+    pub(crate) const TIME_OUT: Self = Self::new(26, "Time Out");
+    pub(crate) const TABLE_STRUCTURE: Self = Self::new(66, "Table structure not available");
+    pub(crate) const BAD_LEDGER: Self = Self::new(69, "Wrong blockchain structure");
+    pub(crate) const DUPLICATE_ID: Self = Self::new(70, "Duplicate blockchain object id");
+    pub(crate) const WRONG_POLICY: Self = Self::new(87, "Wrong policy structure");
+    pub(crate) const NO_LEDGER_TABLE: Self = Self::new(109, "Blockchain table not on local DBMS");
+    pub(crate) const NO_POLICY: Self = Self::new(113, "Needed Policy is not available");
+    pub(crate) const INCOMPLETE_POLICY: Self = Self::new(114, "Incomplete Policy");
+    pub(crate) const TABLE_NOT_DECLARED: Self =
+        Self::new(132, "Local table not declared in blockchain");
+    pub(crate) const UNINITIALIZED: Self = Self::new(138, "Uninitialized variable");
+    pub(crate) const UNRECOGNIZED: Self = Self::new(141, "Unrecognized Command");
+    pub(crate) const NO_DESTINATION: Self = Self::new(155, "Failed to determine destination node");
+    pub(crate) const WRONG_METHOD: Self = Self::new(156, "Wrong HTTP method used");
+    pub(crate) const WRONG_VALUE: Self = Self::new(175, "Wrong value assigned to a key");
+    pub(crate) const NOT_UNIQUE: Self = Self::new(180, "Non unique policy values");
+    pub(crate) const PEER_REFUSED: Self = Self::new(208, "Network connection to peer refused");
+    pub(crate) const UNAUTHORIZED: Self = Self::new(212, "Unauthorized command");
+    pub(crate) const MISSING_CLUSTER: Self = Self::new(222, "Missing cluster policy");
+    pub(crate) const LARGE_COMMAND: Self = Self::new(230, "Error large command");
+    pub(crate) const ID_MISMATCH: Self =
+        Self::new(247, "Provided policy id does not match the policy");
+
+    const fn new(number: u16, text: &'static str) -> Self {
+        Self { number, text: Cow::Borrowed(text) }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.number, self.text)
+    }
+}
+
+/// The kind of a refusal of the ledger.
+pub(crate) fn ledger_kind(error: &Ledger) -> Kind {
+    match error {
+        Ledger::DuplicateId { .. } | Ledger::NotUnique { .. } => Kind::Conflict,
+        Ledger::NotFound { .. } | Ledger::MissingCluster { .. } => Kind::NotFound,
+        Ledger::Io { .. } | Ledger::Locked { .. } | Ledger::ReadOnly { .. } => Kind::Unavailable,
+        Ledger::Corrupt { .. } | Ledger::Diverged { .. } => Kind::Internal,
+        _ => Kind::Input,
+    }
+}
+
+/// The code of a refusal of the ledger.
+pub(crate) fn ledger_code(error: &Ledger) -> Code {
+    match error {
+        Ledger::DuplicateId { .. } => Code::DUPLICATE_ID,
+        Ledger::NotUnique { .. } => Code::NOT_UNIQUE,
+        Ledger::NotFound { .. } => Code::NO_POLICY,
+        Ledger::MissingCluster { .. } => Code::MISSING_CLUSTER,
+        Ledger::MissingAttribute { .. } | Ledger::WrongType { .. } => Code::INCOMPLETE_POLICY,
+        Ledger::IdMismatch { .. } => Code::ID_MISMATCH,
+        Ledger::Io { .. } | Ledger::Locked { .. } | Ledger::ReadOnly { .. } => Code::IO,
+        Ledger::Corrupt { .. } | Ledger::Diverged { .. } => Code::BAD_LEDGER,
+        _ => Code::WRONG_POLICY,
+    }
+}

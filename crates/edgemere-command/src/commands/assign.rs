@@ -1,0 +1,87 @@
+//! `NAME = VALUE`: gives a variable a value, which may be what a command answers.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::{Command, Declared};
+use crate::declaration::{Declaration, keywords};
+use crate::dispatch::Context;
+use crate::error::Error;
+use crate::format::{Media, render};
+use crate::language::cursor::Cursor;
+use crate::language::lexer::is_name_character;
+use crate::language::term::Term;
+use crate::reply::Reply;
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Assign {
+    name: String,
+    value: Assigned,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Assigned {
+    Term(Term),
+    Answer(Box<Command>),
+}
+
+impl Declared for Assign {
+    const DECLARATION: &'static Declaration = &Declaration {
+        name: "NAME = VALUE",
+        usage: "NAME = VALUE | COMMAND",
+        about: "Gives a variable a value, or what a command answers.",
+        details: "The value is a word, a text in quotes, another variable or JSON. The empty text, \
+                  \"\", takes the variable away. Over several lines it is written between < and >.",
+        examples: &["rate = 5", "operators = blockchain get operator bring.ip_port"],
+        ..Declaration::WRITE
+    };
+
+    fn parse(cursor: &mut Cursor<'_>) -> Result<Self, Error> {
+        let wrong = cursor.expected("a name of letters, digits and \"_\"");
+        let name = cursor.name("a variable's name")?;
+        if !name.chars().all(is_name_character) {
+            return Err(wrong);
+        }
+        cursor.expect_operator("=")?;
+        if !begins_command(cursor) {
+            let value = cursor.term("a value")?;
+            return Ok(Self { name, value: Assigned::Term(value) });
+        }
+        let command = cursor.nested(Command::parse)?;
+        Ok(Self { name, value: Assigned::Answer(Box::new(command)) })
+    }
+
+    fn print(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.value {
+            Assigned::Term(term) => write!(f, "{} = {term}", self.name),
+            Assigned::Answer(command) => write!(f, "{} = {command}", self.name),
+        }
+    }
+
+    async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
+        let value = match &self.value {
+            Assigned::Term(term) => term.value(&context.node.variables)?,
+            Assigned::Answer(command) => answer(command, context).await?,
+        };
+        context.node.variables.set(&self.name, value)?;
+        Ok(Reply::done())
+    }
+}
+
+/// Whether a command of several words begins here. `x = get` alone is a word.
+fn begins_command(cursor: &Cursor<'_>) -> bool {
+    super::declarations().iter().flat_map(|declaration| declaration.names()).any(|name| {
+        let mut ahead = cursor.clone();
+        keywords(name).count() > 1 && keywords(name).all(|word| ahead.keyword(word))
+    })
+}
+
+async fn answer(command: &Command, context: &Context<'_>) -> Result<Value, Error> {
+    let rendered = render(command.run(context).await?, command.output());
+    Ok(match rendered.media {
+        Media::Json => serde_json::from_str(&rendered.body)
+            .unwrap_or_else(|_| Value::String(rendered.body.clone())),
+        Media::Text => Value::String(rendered.body),
+    })
+}

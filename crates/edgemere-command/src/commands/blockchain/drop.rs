@@ -1,0 +1,87 @@
+//! `blockchain drop policy`: takes policies out of the ledger.
+
+use std::fmt;
+
+use super::policy::{change, resolve};
+use crate::commands::Declared;
+use crate::declaration::{Declaration, Effect};
+use crate::dispatch::Context;
+use crate::error::Error;
+use crate::language::cursor::Cursor;
+use crate::language::lexer::quote;
+use crate::language::options::Options;
+use crate::language::term::Term;
+use crate::reply::Reply;
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Drop {
+    policy: Option<Term>,
+    options: Options,
+}
+
+impl Declared for Drop {
+    const DECLARATION: &'static Declaration = &Declaration {
+        name: "blockchain drop policy",
+        aliases: &["blockchain delete policy"],
+        usage: "blockchain drop policy POLICY | where id = ID [and local = true] \
+                [and master = ADDRESS]",
+        about: "Takes a policy out of the ledger.",
+        details: "Several ids are separated by commas. \"master\" takes it out of the master's \
+                  ledger too.",
+        examples: &["blockchain drop policy where id = dev-1-id"],
+        effect: Effect::Destructive,
+        keys: &["id", "local", "master"],
+        ..Declaration::WRITE
+    };
+
+    fn parse(cursor: &mut Cursor<'_>) -> Result<Self, Error> {
+        if cursor.peek_keyword().as_deref() == Some("where") {
+            let options = Options::parse_required(cursor, Self::DECLARATION)?;
+            options.require("id", Self::DECLARATION)?;
+            return Ok(Self { policy: None, options });
+        }
+        let policy = cursor.term("a policy or \"where id = …\"")?;
+        Ok(Self { policy: Some(policy), options: Options::parse(cursor, Self::DECLARATION)? })
+    }
+
+    fn print(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(policy) = &self.policy {
+            write!(f, " {policy}")?;
+        }
+        write!(f, "{}", self.options)
+    }
+
+    async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
+        let node = context.node;
+        let ids = self.ids(context)?;
+        let master = self.options.get("master").map(|m| m.text(&node.variables)).transpose()?;
+        let own = node.settings().network.to_string();
+        let elsewhere = master.filter(|master| *master != own);
+        if self.options.flag("local", true)? {
+            let ids = ids.clone();
+            change(context, move |ledger| ledger.remove(&ids)).await?;
+        }
+        if let Some(master) = elsewhere {
+            let drop = format!("blockchain drop policy where id = {}", quote(&ids.join(",")));
+            node.settings().peers.call(&master, &drop, context.delivery.timeout).await?;
+        }
+        Ok(Reply::done())
+    }
+}
+
+impl Drop {
+    fn ids(&self, context: &Context<'_>) -> Result<Vec<String>, Error> {
+        let variables = &context.node.variables;
+        if let Some(policy) = &self.policy {
+            let mut policy = resolve(policy, context.node)?;
+            policy.prepare();
+            return Ok(policy.id().map(String::from).into_iter().collect());
+        }
+        let mut ids = Vec::new();
+        for term in self.options.all("id") {
+            let text = term.text(variables)?;
+            ids.extend(text.split(',').map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()));
+        }
+        Ok(ids)
+    }
+}

@@ -1,0 +1,3 @@
+//! `create …`: what can be made without being stored.
+
+pub(super) mod policy;

@@ -1,0 +1,86 @@
+//! `get columns`: the columns of a table and their types, from the table's policy.
+
+use edgemere_engine::{Column, Table as Definition};
+use serde_json::{Map, Value, json};
+
+use crate::commands::report::Report;
+use crate::declaration::Declaration;
+use crate::dispatch::Context;
+use crate::error::Error;
+use crate::format::Format;
+use crate::format::table::Table;
+use crate::language::options::Options;
+use crate::lookup;
+use crate::near;
+use crate::node::Node;
+use crate::reply::Reply;
+
+pub(crate) struct Columns;
+
+impl Report for Columns {
+    const DECLARATION: &'static Declaration = &Declaration {
+        name: "get columns",
+        usage: "get columns where dbms = NAME and table = NAME [and sys_col = false] \
+                [and type = TYPE] [and format = FORMAT]",
+        about: "The columns of a table and their types.",
+        details: "\"sys_col = false\" leaves out the columns that every table has. \"type\" keeps \
+                  the columns of one type. \"format = list\" gives the names alone.",
+        examples: &[
+            "get columns where dbms = new_company and table = rand_data",
+            "get columns where dbms = new_company and table = rand_data and format = mcp",
+        ],
+        formats: &[Format::Table, Format::Json, Format::List, Format::Mcp],
+        keys: &["dbms", "table", "sys_col", "type"],
+        ..Declaration::READ
+    };
+
+    async fn report(options: &Options, context: &Context<'_>) -> Result<Reply, Error> {
+        let variables = &context.node.variables;
+        let dbms = options.require("dbms", Self::DECLARATION)?.text(variables)?;
+        let table = options.require("table", Self::DECLARATION)?.text(variables)?;
+        let with_system = options.flag("sys_col", true)?;
+        let wanted = options.get("type").map(|wanted| wanted.text(variables)).transpose()?;
+        let is_wanted = |column: &Column| {
+            let type_fits =
+                wanted.as_ref().is_none_or(|w| w.eq_ignore_ascii_case(&column.type_name));
+            type_fits && (with_system || !column.is_system())
+        };
+        let mut columns = definition(context.node, &dbms, &table)?.columns;
+        columns.retain(is_wanted);
+        Ok(reply(&dbms, &table, &columns))
+    }
+}
+
+fn definition(node: &Node, dbms: &str, table: &str) -> Result<Definition, Error> {
+    let policies = lookup::with(node.ledger(), "table", &[("dbms", dbms), ("name", table)]);
+    let Some(create) = policies.first().and_then(|policy| policy.text("create")) else {
+        return Err(unknown_table(node, dbms, table));
+    };
+    Definition::from_create(create)
+        .map_err(|source| Error::BadTable { table: format!("{dbms}.{table}"), source })
+}
+
+fn unknown_table(node: &Node, dbms: &str, table: &str) -> Error {
+    let policies = lookup::of_kind(node.ledger(), "table");
+    let tables: Vec<_> = policies.iter().filter(|p| p.text("dbms") == Some(dbms)).collect();
+    let hint = match tables.is_empty() {
+        true => near::hint(dbms, policies.iter().filter_map(|policy| policy.text("dbms")))
+            .or_else(|| Some("\"get databases\" lists the databases".into())),
+        false => near::hint(table, tables.iter().filter_map(|policy| policy.name()))
+            .or_else(|| Some(format!("\"get tables where dbms = {dbms}\" lists its tables"))),
+    };
+    Error::UnknownTable { dbms: dbms.into(), table: table.into(), hint }
+}
+
+fn reply(dbms: &str, table_name: &str, columns: &[Column]) -> Reply {
+    let title = format!("Schema for DBMS: '{dbms}' and Table: '{table_name}'");
+    let mut table = Table::new(["Column Name", "Column Type"]).titled(title);
+    let mut by_name = Map::new();
+    for Column { name, type_name } in columns {
+        table.push([name.as_str(), type_name]);
+        by_name.insert(name.clone(), json!(type_name));
+    }
+    let list =
+        columns.iter().map(|column| json!({ "name": column.name, "type": column.type_name }));
+    Reply::table(table).with_json(Value::Object(by_name)).with_mcp(list.collect())
+}

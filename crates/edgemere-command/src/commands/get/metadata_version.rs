@@ -1,0 +1,29 @@
+//! `get metadata version`: the state of the node's copy of the ledger, as one number.
+
+use serde_json::json;
+
+use crate::commands::report::Report;
+use crate::declaration::Declaration;
+use crate::dispatch::Context;
+use crate::error::Error;
+use crate::language::options::Options;
+use crate::reply::Reply;
+
+pub(crate) struct MetadataVersion;
+
+impl Report for MetadataVersion {
+    const DECLARATION: &'static Declaration = &Declaration {
+        name: "get metadata version",
+        usage: "get metadata version [where format = FORMAT]",
+        about: "The version of the node's copy of the ledger.",
+        details: "Every change of the ledger changes the version. Two nodes with the same version \
+                  have the same policies.",
+        examples: &["get metadata version"],
+        ..Declaration::READ
+    };
+
+    async fn report(_options: &Options, context: &Context<'_>) -> Result<Reply, Error> {
+        let version = context.node.ledger().version();
+        Ok(Reply::text(&version).with_json(json!({ "version": version })))
+    }
+}

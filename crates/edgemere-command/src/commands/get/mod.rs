@@ -1,0 +1,20 @@
+//! `get …`: what there is to see of the node and its ledger.
+
+pub(super) mod columns;
+pub(super) mod connections;
+pub(super) mod cpu_usage;
+pub(super) mod data_nodes;
+pub(super) mod databases;
+pub(super) mod dictionary;
+pub(super) mod disk_usage;
+pub(super) mod memory_info;
+pub(super) mod metadata_version;
+pub(super) mod node_name;
+pub(super) mod node_resources;
+pub(super) mod processes;
+pub(super) mod rest_server_info;
+pub(super) mod status;
+pub(super) mod tables;
+pub(super) mod variable;
+pub(super) mod version;
+pub(super) mod virtual_tables;

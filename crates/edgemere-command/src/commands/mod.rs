@@ -1,0 +1,293 @@
+//! The commands: a file each, at the path that the user types (`get status` is `get/status.rs`).
+//! This file lists them, finds the one that a text names, and hands everything to it.
+
+mod assign;
+mod blockchain;
+mod create;
+mod exit;
+mod get;
+mod help;
+mod print;
+mod process;
+mod report;
+mod run;
+mod set;
+mod test;
+
+use std::fmt;
+use std::ops::Range;
+
+use futures_util::future::BoxFuture;
+
+use self::blockchain::OnePolicy;
+use self::report::Plain;
+use crate::declaration::{Declaration, Effect, is_all_keywords, keywords};
+use crate::dispatch::Context;
+use crate::error::Error;
+use crate::language::cursor::Cursor;
+use crate::language::lexer::Token;
+use crate::language::options::Output;
+use crate::near;
+use crate::reply::Reply;
+
+/// What every command's file says of its command.
+trait Declared: Sized {
+    /// All that is known of it without running it.
+    const DECLARATION: &'static Declaration;
+
+    /// Parses what follows the keywords of the name.
+    fn parse(cursor: &mut Cursor<'_>) -> Result<Self, Error>;
+
+    /// Prints what follows the keywords of the name, with a space before it.
+    fn print(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+
+    /// How the reply is to look.
+    fn output(&self) -> &Output {
+        &NO_OUTPUT
+    }
+
+    /// What it does to the node, where that depends on more than its name.
+    fn effect(&self) -> Effect {
+        Self::DECLARATION.effect
+    }
+
+    /// Carries it out.
+    fn run(&self, context: &Context<'_>) -> impl Future<Output = Result<Reply, Error>> + Send;
+}
+
+static NO_OUTPUT: Output = Output { format: None, extract: None };
+
+/// A command.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command(Any);
+
+/// Lists the commands, and makes of the list everything that must know all of them.
+macro_rules! commands {
+    ($($variant:ident($command:ty)),* $(,)?) => {
+        #[derive(Clone, Debug, PartialEq)]
+        enum Any { $($variant($command)),* }
+
+        static DECLARATIONS: &[&Declaration] = &[$(<$command as Declared>::DECLARATION),*];
+
+        impl Any {
+            /// Parses the command of that name, which no two have.
+            fn parse(name: &str, cursor: &mut Cursor<'_>) -> Result<Self, Error> {
+                $(if name == <$command as Declared>::DECLARATION.name {
+                    return <$command as Declared>::parse(cursor).map(Self::$variant);
+                })*
+                Err(cursor.expected("a command"))
+            }
+
+            fn declaration(&self) -> &'static Declaration {
+                match self { $(Self::$variant(_) => <$command as Declared>::DECLARATION),* }
+            }
+
+            fn output(&self) -> &Output {
+                match self { $(Self::$variant(command) => command.output()),* }
+            }
+
+            fn effect(&self) -> Effect {
+                match self { $(Self::$variant(command) => command.effect()),* }
+            }
+
+            fn print(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self { $(Self::$variant(command) => command.print(f)),* }
+            }
+
+            fn run<'a>(
+                &'a self,
+                context: &'a Context<'a>,
+            ) -> BoxFuture<'a, Result<Reply, Error>> {
+                match self { $(Self::$variant(command) => Box::pin(command.run(context))),* }
+            }
+        }
+    };
+}
+
+commands! {
+    Assign(assign::Assign),
+    BlockchainAdd(OnePolicy<blockchain::add::Add>),
+    BlockchainDrop(blockchain::drop::Drop),
+    BlockchainGet(blockchain::get::Get),
+    BlockchainGetRoot(Plain<blockchain::get_root::GetRoot>),
+    BlockchainInsert(Plain<blockchain::insert::Insert>),
+    BlockchainPrepare(OnePolicy<blockchain::prepare::Prepare>),
+    BlockchainPush(OnePolicy<blockchain::push::Push>),
+    BlockchainTest(blockchain::test::Test),
+    BlockchainUpdate(blockchain::update::Update),
+    CreatePolicy(create::policy::CreatePolicy),
+    Exit(exit::Exit),
+    GetColumns(Plain<get::columns::Columns>),
+    GetConnections(Plain<get::connections::Connections>),
+    GetCpuUsage(Plain<get::cpu_usage::CpuUsage>),
+    GetDataNodes(Plain<get::data_nodes::DataNodes>),
+    GetDatabases(Plain<get::databases::Databases>),
+    GetDictionary(get::dictionary::Dictionary),
+    GetDiskUsage(get::disk_usage::DiskUsage),
+    GetMemoryInfo(Plain<get::memory_info::MemoryInfo>),
+    GetMetadataVersion(Plain<get::metadata_version::MetadataVersion>),
+    GetNodeName(Plain<get::node_name::NodeName>),
+    GetNodeResources(Plain<get::node_resources::NodeResources>),
+    GetProcesses(Plain<get::processes::Processes>),
+    GetRestServerInfo(Plain<get::rest_server_info::RestServerInfo>),
+    GetStatus(get::status::Status),
+    GetTables(Plain<get::tables::Tables>),
+    GetVariable(get::variable::Variable),
+    GetVersion(Plain<get::version::Version>),
+    GetVirtualTables(get::virtual_tables::VirtualTables),
+    Help(help::Help),
+    Print(print::Print),
+    Process(process::Process),
+    RunClient(run::client::Client),
+    SetNodeName(set::node_name::NodeName),
+    SetVariable(set::variable::Variable),
+    TestClusterSetup(Plain<test::cluster_setup::ClusterSetup>),
+    TestNetwork(test::network::Network),
+    TestNode(Plain<test::node::Node>),
+}
+
+/// The declarations of all commands.
+pub fn declarations() -> &'static [&'static Declaration] {
+    DECLARATIONS
+}
+
+impl Command {
+    /// Parses a whole text. `< … >` around it makes several lines one command.
+    pub(crate) fn from_text(text: &str) -> Result<Self, Error> {
+        let text = text.trim_end();
+        let is_block = text.trim_start().starts_with('<') && text.ends_with('>');
+        let source = if is_block { text.strip_suffix('>').unwrap_or(text) } else { text };
+        let mut cursor = Cursor::new(source);
+        if is_block {
+            cursor.take();
+        }
+        let command = Self::parse(&mut cursor)?;
+        cursor.end()?;
+        Ok(command)
+    }
+
+    /// Takes a command.
+    pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Self, Error> {
+        let mut found: Option<(usize, &Declaration, Cursor<'_>)> = None;
+        for declaration in DECLARATIONS {
+            for name in declaration.names() {
+                let Some(after) = after_name(name, cursor) else { continue };
+                let length = name.split(' ').count();
+                if found.as_ref().is_none_or(|(longest, ..)| length > *longest) {
+                    found = Some((length, declaration, after));
+                }
+            }
+        }
+        let (_, declaration, after) = found.ok_or_else(|| unknown(cursor))?;
+        *cursor = after;
+        cursor.nested(|cursor| Any::parse(declaration.name, cursor)).map(Self)
+    }
+
+    /// The command's declaration.
+    pub fn declaration(&self) -> &'static Declaration {
+        self.0.declaration()
+    }
+
+    /// What the command does to the node.
+    pub fn effect(&self) -> Effect {
+        self.0.effect()
+    }
+
+    pub(crate) fn output(&self) -> &Output {
+        self.0.output()
+    }
+
+    /// Runs the command, if the principal may.
+    pub(crate) async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
+        context.principal.check(self.declaration(), self.effect())?;
+        self.0.run(context).await
+    }
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words: Vec<_> = keywords(self.declaration().name).collect();
+        f.write_str(&words.join(" "))?;
+        self.0.print(f)
+    }
+}
+
+/// Whether the text begins like the name, and where its keywords end.
+fn after_name<'a>(name: &str, cursor: &Cursor<'a>) -> Option<Cursor<'a>> {
+    let mut ahead = cursor.clone();
+    let mut after = cursor.clone();
+    let keywords = keywords(name).count();
+    for (index, pattern) in name.split(' ').enumerate() {
+        let lexeme = ahead.take();
+        let matches = match (pattern, &lexeme.token) {
+            ("VALUE", _) | ("!NAME", Token::Variable(_)) | ("NAME", Token::Word(_)) => true,
+            ("=", Token::Operator(sign)) => *sign == "=",
+            (keyword, Token::Word(word)) => word.eq_ignore_ascii_case(keyword),
+            _ => false,
+        };
+        if !matches {
+            return None;
+        }
+        if index < keywords {
+            after = ahead.clone();
+        }
+    }
+    Some(after)
+}
+
+/// The error that no command begins like this, with the nearest that one could have meant.
+fn unknown(cursor: &Cursor<'_>) -> Error {
+    let words = leading_words(cursor);
+    let Some((first, first_at)) = words.first() else {
+        return cursor.expected("a command");
+    };
+    let names: Vec<Vec<&str>> = DECLARATIONS
+        .iter()
+        .flat_map(|declaration| declaration.names())
+        .filter(|name| is_all_keywords(name))
+        .map(|name| name.split(' ').collect())
+        .collect();
+    let first_word_known = names.iter().any(|name| name.first() == Some(&first.as_str()));
+    let known = names.iter().map(|name| known_words(name, &words)).max().unwrap_or(0);
+    let shown: Vec<_> = words.iter().take(known + 1).map(|(word, _)| word.as_str()).collect();
+    let at = cursor.characters(words.get(known).map_or(first_at, |(_, at)| at));
+    let hint = nearest_name(&words, &names)
+        .map(|name| format!("did you mean \"{name}\"?"))
+        .or_else(|| first_word_known.then(|| format!("\"help {first}\" lists what follows it")))
+        .or_else(|| Some("\"help\" lists the commands".into()));
+    Error::UnknownCommand { text: shown.join(" "), at, first_word_known, hint }
+}
+
+/// How many words at the beginning of the text are the name's.
+fn known_words(name: &[&str], words: &[(String, Range<usize>)]) -> usize {
+    name.iter().zip(words).take_while(|(known, (word, _))| *known == word).count()
+}
+
+/// The name that is nearest to the beginning of the text, of as many words as the name has.
+fn nearest_name(words: &[(String, Range<usize>)], names: &[Vec<&str>]) -> Option<String> {
+    let beginning = |length: usize| {
+        let words: Vec<_> = words.iter().take(length).map(|(word, _)| word.as_str()).collect();
+        words.join(" ")
+    };
+    let candidates = names.iter().filter_map(|name| {
+        let full = name.join(" ");
+        let written = beginning(name.len());
+        near::nearest(&written, [full.as_str()])?;
+        Some((strsim::damerau_levenshtein(&written, &full), full))
+    });
+    candidates.min_by_key(|(slips, _)| *slips).map(|(_, name)| name)
+}
+
+/// The bare words that the text begins with, in lower case.
+fn leading_words(cursor: &Cursor<'_>) -> Vec<(String, Range<usize>)> {
+    let mut ahead = cursor.clone();
+    std::iter::from_fn(|| {
+        let lexeme = ahead.take();
+        match lexeme.token {
+            Token::Word(word) => Some((word.to_lowercase(), lexeme.span)),
+            _ => None,
+        }
+    })
+    .take(4)
+    .collect()
+}

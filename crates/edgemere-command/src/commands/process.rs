@@ -1,0 +1,98 @@
+//! `process`: runs a script of the node's scripts folder, a command after the other.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::exit::Exit;
+use super::{Any, Command, Declared};
+use crate::declaration::{Declaration, Effect};
+use crate::dispatch::Context;
+use crate::error::{Error, Kind};
+use crate::format::render;
+use crate::language::cursor::Cursor;
+use crate::language::script;
+use crate::language::term::Term;
+use crate::reply::Reply;
+
+/// How large a script may be.
+const SCRIPT_BYTES_MAX: u64 = 1 << 20;
+
+/// How many scripts may run each other.
+const SCRIPTS_MAX: usize = 8;
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Process(Term);
+
+impl Declared for Process {
+    const DECLARATION: &'static Declaration = &Declaration {
+        name: "process",
+        usage: "process FILE",
+        about: "Runs a script: a file of commands in the folder \"scripts\" of the node's data.",
+        details: "A command a line; < and > make several lines one command; # begins a comment. \
+                  Every command is checked as if it had been sent alone. The first that fails ends \
+                  the script. Other folders cannot be read.",
+        examples: &["process setup.al"],
+        effect: Effect::Read,
+        ..Declaration::WRITE
+    };
+
+    fn parse(cursor: &mut Cursor<'_>) -> Result<Self, Error> {
+        cursor.term("a file").map(Self)
+    }
+
+    fn print(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, " {}", self.0)
+    }
+
+    async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
+        if context.scripts == SCRIPTS_MAX {
+            return Err(Error::Limit { what: "the nesting of scripts", limit: SCRIPTS_MAX });
+        }
+        let file = self.0.text(&context.node.variables)?;
+        let text = read(context.node.scripts(), file.clone()).await?;
+        let inner = Context { scripts: context.scripts + 1, ..*context };
+        let mut said = Vec::new();
+        for line in script::lines(&text) {
+            let in_line = |error| Error::ScriptLine {
+                file: file.clone(),
+                line: line.number,
+                source: Box::new(error),
+            };
+            let command = Command::from_text(&line.text).map_err(in_line)?;
+            if command.0 == Any::Exit(Exit::Script) {
+                break;
+            }
+            let reply = command.run(&inner).await.map_err(in_line)?;
+            said.push(render(reply, command.output()).body);
+        }
+        said.retain(|reply| !reply.is_empty());
+        Ok(Reply::text(said.join("\n")))
+    }
+}
+
+/// Reads a file that lies in the folder, wherever links and `..` in its name may point.
+async fn read(folder: PathBuf, file: String) -> Result<String, Error> {
+    let read = move || read_inside(&folder, &file);
+    tokio::task::spawn_blocking(read).await.unwrap_or_else(|error| {
+        Err(Error::Internal { what: "reading the script failed", source: Box::new(error) })
+    })
+}
+
+fn read_inside(folder: &Path, file: &str) -> Result<String, Error> {
+    let refuse = |kind, reason: String| Error::File {
+        path: file.to_owned(),
+        reason,
+        kind,
+        hint: Some(format!("scripts are read from \"{}\"", folder.display())),
+    };
+    let missing = |error: std::io::Error| refuse(Kind::NotFound, error.to_string());
+    let path = folder.join(file).canonicalize().map_err(missing)?;
+    if !path.starts_with(folder.canonicalize().map_err(missing)?) {
+        return Err(refuse(Kind::Denied, "it is not in the node's scripts folder".into()));
+    }
+    let size = path.metadata().map_err(missing)?.len();
+    if size > SCRIPT_BYTES_MAX {
+        return Err(refuse(Kind::Input, format!("it is larger than {SCRIPT_BYTES_MAX} bytes")));
+    }
+    std::fs::read_to_string(path).map_err(missing)
+}

@@ -1,0 +1,59 @@
+//! `run client`: sends a command to other nodes and gives what each of them answers.
+
+use std::fmt;
+
+use crate::commands::{Command, Declared};
+use crate::declaration::{Declaration, Effect};
+use crate::destination::Destination;
+use crate::dispatch::Context;
+use crate::error::Error;
+use crate::language::cursor::Cursor;
+use crate::language::options::Output;
+use crate::reply::Reply;
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Client {
+    destination: Destination,
+    command: Box<Command>,
+}
+
+impl Declared for Client {
+    const DECLARATION: &'static Declaration = &Declaration {
+        name: "run client",
+        usage: "run client (ADDRESS|NAME|!NAME, … | blockchain get …) COMMAND",
+        about: "Runs a command on other nodes and gives what each of them answers.",
+        details: "The nodes are addresses as IP:PORT, names of nodes in the ledger, or what a \
+                  \"blockchain get … bring.ip_port\" gives. The same as the REST header \
+                  \"destination\".",
+        examples: &[
+            "run client (127.0.0.1:32148) get status",
+            "run client (blockchain get operator bring.ip_port) get status",
+        ],
+        effect: Effect::Read,
+        ..Declaration::WRITE
+    };
+
+    fn parse(cursor: &mut Cursor<'_>) -> Result<Self, Error> {
+        cursor.expect_symbol('(')?;
+        let destination = Destination::parse(cursor)?;
+        cursor.expect_symbol(')')?;
+        let command = cursor.nested(Command::parse)?;
+        Ok(Self { destination, command: Box::new(command) })
+    }
+
+    fn print(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, " ({}) {}", self.destination, self.command)
+    }
+
+    fn output(&self) -> &Output {
+        self.command.output()
+    }
+
+    fn effect(&self) -> Effect {
+        self.command.effect()
+    }
+
+    async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
+        self.destination.run(&self.command, context, context.delivery).await
+    }
+}

@@ -1,0 +1,3 @@
+//! `run …`: work that is started somewhere.
+
+pub(super) mod client;

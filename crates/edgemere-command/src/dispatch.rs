@@ -1,0 +1,108 @@
+//! The one dispatch: REST, the shell, agents and other nodes all come in here, with a text, who
+//! asks, and how. It parses, checks the method and the permission, runs, and gives the reply its
+//! looks.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::commands::Command;
+use crate::declaration::Method;
+use crate::destination::{Delivery, Destination};
+use crate::error::Error;
+use crate::format::{Rendered, render};
+use crate::node::Node;
+use crate::peers::TIMEOUT;
+use crate::principal::Principal;
+
+/// How long a command's text may be.
+pub const COMMAND_BYTES_MAX: usize = 4 << 20;
+
+/// A command that somebody sends.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The command's text.
+    pub command: String,
+    /// Who asks.
+    pub principal: Principal,
+    /// The REST method it came with, when it came over REST.
+    pub method: Option<Method>,
+    /// The nodes that it is for; none is this node.
+    pub destination: Option<String>,
+    /// Whether the answers of some nodes will do when others do not answer.
+    pub subset: bool,
+    /// How long each node has.
+    pub timeout: Option<Duration>,
+}
+
+impl Request {
+    /// A command for this node.
+    pub fn new(command: impl Into<String>, principal: Principal) -> Self {
+        Self {
+            command: command.into(),
+            principal,
+            method: None,
+            destination: None,
+            subset: false,
+            timeout: None,
+        }
+    }
+}
+
+/// A command's result and the name of the command that gave it, for logs and metrics.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The name of the command, or none when the text is not a command.
+    pub command: Option<&'static str>,
+    /// The reply with its looks.
+    pub result: Result<Rendered, Error>,
+}
+
+/// What a command has while it runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Context<'a> {
+    pub(crate) node: &'a Arc<Node>,
+    pub(crate) principal: &'a Principal,
+    pub(crate) delivery: Delivery,
+    /// How many scripts are running inside each other.
+    pub(crate) scripts: usize,
+}
+
+/// Carries out a request.
+pub async fn execute(node: &Arc<Node>, request: &Request) -> Outcome {
+    let (command, result) = match parse(&request.command) {
+        Ok(command) => (Some(command.declaration().name), run(node, request, &command).await),
+        Err(error) => (None, Err(error)),
+    };
+    node.activity.commands.fetch_add(1, Ordering::Relaxed);
+    if result.is_err() {
+        node.activity.errors.fetch_add(1, Ordering::Relaxed);
+    }
+    Outcome { command, result }
+}
+
+/// Parses a command's text.
+pub fn parse(text: &str) -> Result<Command, Error> {
+    if text.len() > COMMAND_BYTES_MAX {
+        return Err(Error::Limit { what: "the command", limit: COMMAND_BYTES_MAX });
+    }
+    Command::from_text(text)
+}
+
+async fn run(node: &Arc<Node>, request: &Request, command: &Command) -> Result<Rendered, Error> {
+    let declaration = command.declaration();
+    if request.method == Some(Method::Get) && declaration.method == Method::Post {
+        return Err(Error::WrongMethod { command: declaration.name });
+    }
+    let timeout = request.timeout.unwrap_or(TIMEOUT);
+    let delivery = Delivery { subset: request.subset, timeout };
+    let context = Context { node, principal: &request.principal, delivery, scripts: 0 };
+    let reply = match request.destination.as_deref().map(Destination::from_text).transpose()? {
+        None => command.run(&context).await?,
+        Some(destination) => {
+            request.principal.check(declaration, command.effect())?;
+            destination.run(command, &context, delivery).await?
+        }
+    };
+    Ok(render(reply, command.output()))
+}

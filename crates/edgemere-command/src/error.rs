@@ -1,0 +1,393 @@
+//! What can go wrong with a command, and the one classification that decides everything outside:
+//! the process's exit code, the HTTP status and what an agent is told.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use crate::code::{Code, ledger_code, ledger_kind};
+use crate::declaration::Effect;
+
+/// A place in a command's text, in characters.
+pub type Span = Range<usize>;
+
+/// The kinds of failure, as seen from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The caller wrote something that cannot be done; another text may.
+    Input,
+    /// What the caller named is not there.
+    NotFound,
+    /// The caller may not do this.
+    Denied,
+    /// It contradicts what is there.
+    Conflict,
+    /// It cannot be done now; later it may.
+    Unavailable,
+    /// A fault of ours.
+    Internal,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 6] = [
+        Self::Input,
+        Self::NotFound,
+        Self::Denied,
+        Self::Conflict,
+        Self::Unavailable,
+        Self::Internal,
+    ];
+
+    /// The exit code of a process that ends with it.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Input => 2,
+            Self::NotFound => 3,
+            Self::Denied => 4,
+            Self::Conflict => 5,
+            Self::Unavailable => 6,
+            Self::Internal => 70,
+        }
+    }
+
+    /// The HTTP status of a reply that tells it.
+    pub fn http_status(self) -> u16 {
+        match self {
+            Self::Input => 400,
+            Self::NotFound => 404,
+            Self::Denied => 403,
+            Self::Conflict => 409,
+            Self::Unavailable => 503,
+            Self::Internal => 500,
+        }
+    }
+
+    /// The kind that a reply with that HTTP status tells.
+    pub fn from_http_status(status: u16) -> Self {
+        let exact = Self::ALL.into_iter().find(|kind| kind.http_status() == status);
+        exact.unwrap_or(match status {
+            401 => Self::Denied,
+            408 | 429 | 502 | 504 => Self::Unavailable,
+            400..500 => Self::Input,
+            _ => Self::Internal,
+        })
+    }
+}
+
+/// Why a command was not carried out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The text is not a command: something else was expected at a place in it.
+    #[error("expected {expected}, found {found}")]
+    Syntax {
+        /// What would have been right.
+        expected: String,
+        /// What stands there.
+        found: String,
+        /// Where.
+        at: Span,
+        /// The next step.
+        hint: Option<String>,
+    },
+    /// No command begins like this.
+    #[error("unknown command \"{text}\"")]
+    UnknownCommand {
+        /// How the text begins.
+        text: String,
+        /// Where the unknown begins.
+        at: Span,
+        /// Whether at least the first word is a command's.
+        first_word_known: bool,
+        /// The next step.
+        hint: Option<String>,
+    },
+    /// A command's `where` lacks a key that it cannot do without.
+    #[error("\"{command}\" needs \"{key} = …\" in its \"where\"")]
+    MissingKey {
+        /// The command.
+        command: &'static str,
+        /// The key.
+        key: String,
+        /// How the command is written.
+        usage: &'static str,
+    },
+    /// A value that must be a policy is not JSON.
+    #[error("the policy \"{text}\" is not JSON")]
+    NotPolicy {
+        /// The value.
+        text: String,
+        /// Why not.
+        source: serde_json::Error,
+    },
+    /// A key has a value that it cannot have.
+    #[error("\"{key}\" cannot be \"{value}\": expected {expected}")]
+    BadValue {
+        /// The key.
+        key: String,
+        /// The value.
+        value: String,
+        /// What it may be.
+        expected: String,
+        /// Where the value stands, when it was written in the command.
+        at: Option<Span>,
+    },
+    /// A REST call used GET for what is more than a question.
+    #[error("\"{command}\" cannot be sent with GET")]
+    WrongMethod {
+        /// The command.
+        command: &'static str,
+    },
+    /// The principal has not the permission.
+    #[error("{principal} may not run \"{command}\": it needs the permission to {effect}")]
+    Denied {
+        /// Who asked.
+        principal: String,
+        /// The command.
+        command: &'static str,
+        /// The effect that is not permitted.
+        effect: Effect,
+    },
+    /// A variable has no value.
+    #[error("the variable \"!{name}\" has no value")]
+    UnknownVariable {
+        /// The variable's name.
+        name: String,
+        /// The next step.
+        hint: Option<String>,
+    },
+    /// The ledger has no such table.
+    #[error("no table \"{table}\" in database \"{dbms}\"")]
+    UnknownTable {
+        /// The database.
+        dbms: String,
+        /// The table.
+        table: String,
+        /// The next step.
+        hint: Option<String>,
+    },
+    /// No such command to help with.
+    #[error("no command is called \"{name}\"")]
+    NoHelp {
+        /// What was asked for.
+        name: String,
+        /// The next step.
+        hint: Option<String>,
+    },
+    /// The ledger refused.
+    #[error(transparent)]
+    Ledger(#[from] edgemere_ledger::Error),
+    /// A table's policy does not define a table.
+    #[error("the policy of table \"{table}\" does not define its columns")]
+    BadTable {
+        /// The table.
+        table: String,
+        /// Why.
+        source: edgemere_engine::Error,
+    },
+    /// The text names no node to send a command to.
+    #[error("cannot tell which nodes \"{destination}\" are")]
+    NoDestination {
+        /// The destination as given.
+        destination: String,
+        /// The next step.
+        hint: String,
+    },
+    /// The node does not keep the network's ledger.
+    #[error("this node is not a master, which keeps the network's ledger")]
+    NotMaster {
+        /// The master that the node was started with.
+        master: Option<String>,
+    },
+    /// A node did not take the call.
+    #[error("node {address} cannot be reached: {reason}")]
+    PeerUnreachable {
+        /// The node's address.
+        address: String,
+        /// Why.
+        reason: String,
+    },
+    /// A node took the call and did not answer in time.
+    #[error("node {address} did not answer within {} s", timeout.as_secs_f32())]
+    PeerTimeout {
+        /// The node's address.
+        address: String,
+        /// How long it had.
+        timeout: Duration,
+    },
+    /// A node answered with an error.
+    #[error("node {address}: {message}")]
+    PeerFailed {
+        /// The node's address.
+        address: String,
+        /// The kind of its error.
+        kind: Kind,
+        /// Its error's EdgeLake code and text.
+        code: Code,
+        /// Its error's message.
+        message: String,
+    },
+    /// A file or folder cannot be used.
+    #[error("cannot use \"{path}\": {reason}")]
+    File {
+        /// The file or folder, as named by the caller.
+        path: String,
+        /// Why not.
+        reason: String,
+        /// Whether it is not there, or may not be read.
+        kind: Kind,
+        /// The next step.
+        hint: Option<String>,
+    },
+    /// A line of a script failed.
+    #[error("line {line} of the script \"{file}\"")]
+    ScriptLine {
+        /// The script.
+        file: String,
+        /// The line's number, from 1.
+        line: usize,
+        /// Why.
+        source: Box<Error>,
+    },
+    /// Something grew over its limit.
+    #[error("{what} is larger than the limit of {limit}")]
+    Limit {
+        /// What.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+    },
+    /// A fault of ours, or of the machine.
+    #[error("{what}")]
+    Internal {
+        /// What failed.
+        what: &'static str,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl Error {
+    /// What kind of failure it is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Syntax { .. }
+            | Self::UnknownCommand { .. }
+            | Self::MissingKey { .. }
+            | Self::NotPolicy { .. }
+            | Self::BadValue { .. }
+            | Self::WrongMethod { .. }
+            | Self::NoDestination { .. }
+            | Self::Limit { .. } => Kind::Input,
+            Self::UnknownVariable { .. } | Self::UnknownTable { .. } | Self::NoHelp { .. } => {
+                Kind::NotFound
+            }
+            Self::Denied { .. } => Kind::Denied,
+            Self::NotMaster { .. } | Self::BadTable { .. } => Kind::Conflict,
+            Self::PeerUnreachable { .. } | Self::PeerTimeout { .. } => Kind::Unavailable,
+            Self::PeerFailed { kind, .. } | Self::File { kind, .. } => *kind,
+            Self::ScriptLine { source, .. } => source.kind(),
+            Self::Ledger(error) => ledger_kind(error),
+            Self::Internal { .. } => Kind::Internal,
+        }
+    }
+
+    /// The code under which EdgeLake's clients know the failure.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Syntax { .. }
+            | Self::UnknownCommand { first_word_known: true, .. }
+            | Self::MissingKey { .. }
+            | Self::NotPolicy { .. } => Code::STRUCTURE,
+            Self::UnknownCommand { .. } | Self::NoHelp { .. } => Code::UNRECOGNIZED,
+            Self::BadValue { .. } => Code::WRONG_VALUE,
+            Self::WrongMethod { .. } => Code::WRONG_METHOD,
+            Self::Denied { .. } => Code::UNAUTHORIZED,
+            Self::UnknownVariable { .. } => Code::UNINITIALIZED,
+            Self::UnknownTable { .. } => Code::TABLE_NOT_DECLARED,
+            Self::Ledger(error) => ledger_code(error),
+            Self::BadTable { .. } => Code::TABLE_STRUCTURE,
+            Self::NoDestination { .. } => Code::NO_DESTINATION,
+            Self::NotMaster { .. } => Code::NO_LEDGER_TABLE,
+            Self::PeerUnreachable { .. } => Code::PEER_REFUSED,
+            Self::PeerTimeout { .. } => Code::TIME_OUT,
+            Self::PeerFailed { code, .. } => code.clone(),
+            Self::File { .. } => Code::NO_FILE,
+            Self::ScriptLine { source, .. } => source.code(),
+            Self::Limit { .. } => Code::LARGE_COMMAND,
+            Self::Internal { .. } => Code::PROCESS,
+        }
+    }
+
+    /// What to do next, where there is something.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Syntax { hint, .. }
+            | Self::UnknownCommand { hint, .. }
+            | Self::UnknownVariable { hint, .. }
+            | Self::UnknownTable { hint, .. }
+            | Self::NoHelp { hint, .. }
+            | Self::File { hint, .. } => hint.clone(),
+            Self::NoDestination { hint, .. } => Some(hint.clone()),
+            Self::MissingKey { usage, .. } => Some(format!("usage: {usage}")),
+            Self::NotPolicy { .. } => Some("write it as {\"TYPE\": {\"name\": …}}".into()),
+            Self::WrongMethod { .. } => Some("send it with POST".into()),
+            Self::Denied { effect: Effect::Secret, .. } => {
+                Some("a node shows secrets to nobody".into())
+            }
+            Self::Denied { .. } => {
+                Some("ask somebody who may, or start the node with another --access".into())
+            }
+            Self::PeerUnreachable { .. } | Self::PeerTimeout { .. } => {
+                Some("\"test network\" shows which nodes answer".into())
+            }
+            Self::NotMaster { master } => Some(match master {
+                Some(master) => format!("send it to the master: destination {master}"),
+                None => {
+                    "send it to the master, or use \"blockchain add\" for this node alone".into()
+                }
+            }),
+            Self::Ledger(error) => error.hint(),
+            Self::ScriptLine { source, .. } => source.hint(),
+            _ => None,
+        }
+    }
+
+    /// The place in the command's text that the failure is about, where there is one.
+    pub fn at(&self) -> Option<Span> {
+        match self {
+            Self::Syntax { at, .. } | Self::UnknownCommand { at, .. } => Some(at.clone()),
+            Self::BadValue { at, .. } => at.clone(),
+            _ => None,
+        }
+    }
+
+    /// The message with the place, for people who see it without the text beside it.
+    pub fn message(&self) -> String {
+        let mut message = self.to_string();
+        let mut source = std::error::Error::source(self);
+        while let Some(error) = source {
+            message.push_str(": ");
+            message.push_str(&error.to_string());
+            source = error.source();
+        }
+        if let Some(at) = self.at() {
+            message.push_str(&format!(" at column {}", at.start + 1));
+        }
+        message
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_found_again_by_its_status() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::from_http_status(kind.http_status()), kind);
+        }
+        assert_eq!(Kind::from_http_status(502), Kind::Unavailable);
+        assert_eq!(Kind::from_http_status(418), Kind::Input);
+    }
+}

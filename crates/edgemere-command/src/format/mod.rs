@@ -1,0 +1,175 @@
+//! Formats: the one place where replies get their looks. Every reply can be shown in every format
+//! that its command declares, over REST, in the shell and to agents alike.
+
+pub(crate) mod mcp;
+pub(crate) mod table;
+
+use std::cmp::Ordering;
+
+use serde_json::{Map, Value};
+
+use crate::language::options::Output;
+use crate::language::term::text_of;
+use crate::reply::{Body, NodeReply, Reply};
+
+/// How a reply may look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Text for people.
+    Table,
+    /// JSON as EdgeLake gives it.
+    Json,
+    /// The least that an agent needs.
+    Mcp,
+    /// A list of names.
+    List,
+}
+
+impl Format {
+    const ALL: [Self; 4] = [Self::Table, Self::Json, Self::Mcp, Self::List];
+
+    /// The name in `format = …`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Json => "json",
+            Self::Mcp => "mcp",
+            Self::List => "list",
+        }
+    }
+
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name))
+    }
+}
+
+/// A reply with its looks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rendered {
+    /// What the body is.
+    pub media: Media,
+    /// The body.
+    pub body: String,
+}
+
+/// What a rendered reply is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Media {
+    /// Plain text.
+    Text,
+    /// JSON.
+    Json,
+}
+
+impl Rendered {
+    fn text(body: String) -> Self {
+        Self { media: Media::Text, body }
+    }
+
+    fn json(value: &Value) -> Self {
+        Self { media: Media::Json, body: value.to_string() }
+    }
+}
+
+/// Gives a reply the looks that were asked for.
+pub(crate) fn render(reply: Reply, output: &Output) -> Rendered {
+    if let Some(attribute) = &output.extract {
+        return Rendered::json(&mcp::extract(reply, attribute));
+    }
+    match output.format {
+        None => own_looks(reply),
+        Some(Format::Table) => people(reply),
+        Some(Format::Json) => Rendered::json(&to_json(reply)),
+        Some(Format::List) => Rendered::json(&to_list(to_json(reply))),
+        Some(Format::Mcp) => Rendered::json(&mcp::to_mcp(reply)),
+    }
+}
+
+/// Without a format: text for people, but policies are JSON, as EdgeLake's users expect.
+fn own_looks(reply: Reply) -> Rendered {
+    match reply.body {
+        Body::Policies(_) => Rendered::json(&to_json(reply)),
+        _ => people(reply),
+    }
+}
+
+fn people(reply: Reply) -> Rendered {
+    match reply.body {
+        Body::Done => Rendered::text(String::new()),
+        Body::Text(text) => Rendered::text(text),
+        Body::Json(value) => Rendered::json(&value),
+        Body::Table(table) => Rendered::text(table.to_string()),
+        Body::Policies(policies) => Rendered::text(table::of_policies(&policies).to_string()),
+        Body::Nodes(replies) => people_of_nodes(&replies),
+    }
+}
+
+/// `[From Node ADDRESS] reply`, a node after the other; JSON by node when they answer with JSON.
+fn people_of_nodes(replies: &[NodeReply]) -> Rendered {
+    let is_text = |reply: &NodeReply| !matches!(&reply.answer, Ok(value) if !value.is_string());
+    if !replies.iter().all(is_text) {
+        return Rendered::json(&nodes_to_json(replies));
+    }
+    let mut text = String::new();
+    for NodeReply { address, answer } in replies {
+        let answer = match answer {
+            Ok(Value::String(answer)) => answer.as_str(),
+            Ok(_) => "",
+            Err(reason) => reason,
+        };
+        text.push_str(&format!("\n[From Node {address}] {answer}"));
+    }
+    Rendered::text(text)
+}
+
+/// What `format = json` gives.
+pub(crate) fn to_json(reply: Reply) -> Value {
+    if let Some(json) = reply.json {
+        return json;
+    }
+    match reply.body {
+        Body::Done => Value::Object(Map::new()),
+        Body::Text(text) => Value::String(text),
+        Body::Json(value) => value,
+        Body::Table(table) => table.to_json(),
+        Body::Policies(policies) => {
+            Value::Array(policies.iter().map(|policy| policy.to_value()).collect())
+        }
+        Body::Nodes(replies) => nodes_to_json(&replies),
+    }
+}
+
+fn nodes_to_json(replies: &[NodeReply]) -> Value {
+    let mut nodes = Map::new();
+    let mut messages = String::new();
+    for NodeReply { address, answer } in replies {
+        match answer {
+            Ok(answer) => {
+                nodes.insert(address.clone(), answer.clone());
+            }
+            Err(reason) => messages.push_str(&format!("\n[From Node {address}] {reason}")),
+        }
+    }
+    if !messages.is_empty() {
+        nodes.insert("messages".into(), messages.into());
+    }
+    Value::Object(nodes)
+}
+
+/// The names of a thing's parts: the keys of an object, the elements of a list.
+fn to_list(json: Value) -> Value {
+    match json {
+        Value::Object(object) => object.into_iter().map(|(key, _)| Value::String(key)).collect(),
+        other => other,
+    }
+}
+
+/// The order of values in sorted lists and tables: numbers by size, then all else by its text.
+pub(crate) fn compare(a: &Value, b: &Value) -> Ordering {
+    match (a.as_f64(), b.as_f64()) {
+        (Some(a), Some(b)) => a.total_cmp(&b),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => text_of(a).cmp(&text_of(b)),
+    }
+}

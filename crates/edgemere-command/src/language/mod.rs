@@ -1,0 +1,10 @@
+//! The command language: from text to what commands are parsed from. It knows words, values, JSON,
+//! conditions and options; it does not know any single command.
+
+pub(crate) mod cursor;
+pub(crate) mod filter;
+pub(crate) mod json;
+pub(crate) mod lexer;
+pub(crate) mod options;
+pub mod script;
+pub(crate) mod term;

@@ -1,0 +1,45 @@
+//! Edgemere's command language: what people, agents and other nodes say to a node, and what it
+//! answers.
+//!
+//! One command, top to bottom:
+//!
+//! 1. [`execute`] takes a [`Request`]: a text, who asks, and how it came.
+//! 2. `commands::Command` finds the command that the text names and hands the rest to that
+//!    command's file (`get status` is `commands/get/status.rs`), which parses it with the cursor of
+//!    `language`.
+//! 3. The command's [`Declaration`] says which method and which permission it needs.
+//! 4. The command runs: it reads or changes the [`Node`] and gives a reply.
+//! 5. `format` gives the reply its looks: text, `json` or `mcp`.
+//!
+//! The crate knows nothing of HTTP, of terminals or of MCP.
+
+mod code;
+mod commands;
+mod declaration;
+mod destination;
+mod dispatch;
+mod error;
+mod format;
+mod host;
+mod language;
+mod lookup;
+mod near;
+mod node;
+mod peers;
+mod principal;
+mod reply;
+mod variables;
+
+pub use code::Code;
+pub use commands::{Command, declarations};
+pub use declaration::{Declaration, Effect, Method};
+pub use dispatch::{COMMAND_BYTES_MAX, Outcome, Request, execute, parse};
+pub use error::{Error, Kind, Span};
+pub use format::{Format, Media, Rendered};
+pub use language::script;
+pub use node::{Node, Role, Settings};
+pub use peers::Peers;
+pub use principal::{Access, Principal};
+
+/// The version of this node's software.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,0 +1,188 @@
+//! The node as commands see it: who it is, its ledger, its variables, where it listens. Commands
+//! get it in their context; nothing else of the process is theirs.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Instant;
+
+use edgemere_ledger::Ledger;
+use tokio_util::sync::CancellationToken;
+
+use crate::host::Host;
+use crate::peers::Peers;
+use crate::variables::Variables;
+
+/// What a node can be to the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// Keeps the ledger.
+    Master,
+    /// Holds data.
+    Operator,
+    /// Answers for the network.
+    Query,
+}
+
+impl Role {
+    /// Every role.
+    pub const ALL: [Self; 3] = [Self::Master, Self::Operator, Self::Query];
+
+    /// The role's name, which is also the type of the policy that declares it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Master => "master",
+            Self::Operator => "operator",
+            Self::Query => "query",
+        }
+    }
+}
+
+impl std::str::FromStr for Role {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let role = Self::ALL.into_iter().find(|role| role.name().eq_ignore_ascii_case(text.trim()));
+        role.ok_or_else(|| format!("\"{text}\" is none of master, operator, query"))
+    }
+}
+
+/// What a node is made with.
+#[derive(Debug)]
+pub struct Settings {
+    /// The node's name.
+    pub name: String,
+    /// Its roles.
+    pub roles: Vec<Role>,
+    /// The company that it belongs to.
+    pub company: String,
+    /// The cluster that its data belongs to.
+    pub cluster: String,
+    /// Where other nodes reach it.
+    pub network: SocketAddr,
+    /// Where REST reaches it.
+    pub http: SocketAddr,
+    /// The master's network address, when it is another node.
+    pub master: Option<String>,
+    /// The folder of its data.
+    pub data: PathBuf,
+    /// Its ledger.
+    pub ledger: Ledger,
+    /// The way to other nodes.
+    pub peers: Arc<dyn Peers>,
+    /// Cancelled when the node is to stop.
+    pub shutdown: CancellationToken,
+}
+
+/// A node.
+#[derive(Debug)]
+pub struct Node {
+    name: RwLock<String>,
+    settings: Settings,
+    pub(crate) variables: Variables,
+    pub(crate) host: Host,
+    pub(crate) activity: Activity,
+}
+
+/// What the node has done since it started.
+#[derive(Debug)]
+pub(crate) struct Activity {
+    pub(crate) started: Instant,
+    pub(crate) started_at: jiff::Timestamp,
+    pub(crate) commands: AtomicU64,
+    pub(crate) errors: AtomicU64,
+    /// The number of commands when the statistics were last asked for.
+    pub(crate) commands_seen: AtomicU64,
+}
+
+impl Node {
+    /// A node, with the variables that every node has.
+    pub fn new(settings: Settings) -> Arc<Self> {
+        let node = Self {
+            name: RwLock::new(settings.name.clone()),
+            variables: Variables::default(),
+            host: Host::new(),
+            activity: Activity {
+                started: Instant::now(),
+                started_at: jiff::Timestamp::now(),
+                commands: AtomicU64::new(0),
+                errors: AtomicU64::new(0),
+                commands_seen: AtomicU64::new(0),
+            },
+            settings,
+        };
+        node.declare_variables();
+        Arc::new(node)
+    }
+
+    fn declare_variables(&self) {
+        let Settings { company, cluster, network, http, master, data, .. } = &self.settings;
+        let ip = network.ip().to_string();
+        let master = master.clone().unwrap_or_else(|| network.to_string());
+        let variables = [
+            ("node_name", self.settings.name.clone().into()),
+            ("node_type", self.node_type().into()),
+            ("company_name", company.clone().into()),
+            ("cluster_name", cluster.clone().into()),
+            ("ip", ip.clone().into()),
+            ("external_ip", ip.into()),
+            ("tcp_port", network.port().into()),
+            ("rest_port", http.port().into()),
+            ("master_node", master.into()),
+            ("data_dir", data.display().to_string().into()),
+            ("local_scripts", self.scripts().display().to_string().into()),
+        ];
+        for (name, value) in variables {
+            // These few small values are within every limit.
+            let _ = self.variables.set(name, value);
+        }
+    }
+
+    /// The node's name.
+    pub fn name(&self) -> String {
+        self.name.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The name under which EdgeLake's users know a node: `NAME@IP:PORT`.
+    pub fn assigned_name(&self) -> String {
+        format!("{}@{}", self.name(), self.settings.network)
+    }
+
+    pub(crate) fn rename(&self, name: String) {
+        *self.name.write().unwrap_or_else(PoisonError::into_inner) = name.clone();
+        let _ = self.variables.set("node_name", name.into());
+    }
+
+    /// What the node was made with. Its name may have changed since.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The node's ledger.
+    pub fn ledger(&self) -> &Ledger {
+        &self.settings.ledger
+    }
+
+    /// Whether the node has the role.
+    pub fn has_role(&self, role: Role) -> bool {
+        self.settings.roles.contains(&role)
+    }
+
+    /// The roles, as one word.
+    pub(crate) fn node_type(&self) -> String {
+        let names: Vec<_> = self.settings.roles.iter().map(|role| role.name()).collect();
+        names.join(",")
+    }
+
+    /// The folder of the scripts that `process` may run.
+    pub fn scripts(&self) -> PathBuf {
+        self.settings.data.join("scripts")
+    }
+
+    /// How many commands the node has run, and how many of them failed.
+    pub fn commands_run(&self) -> (u64, u64) {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        (count(&self.activity.commands), count(&self.activity.errors))
+    }
+}

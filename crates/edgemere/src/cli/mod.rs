@@ -1,0 +1,139 @@
+//! The command line: a file for each command, at the name that the user types. This file lists
+//! them, reads the configuration and hands it to the one that was asked for.
+
+mod completions;
+mod config;
+mod demo;
+mod help;
+mod ledger;
+mod node;
+mod run;
+mod shell;
+mod signals;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::config::{Config, Entry, Flags, LogKeys, keys};
+use crate::{logging, terminal};
+
+/// The heading in help of what every command takes.
+pub(crate) const GLOBAL_HEADING: &str = "Global options";
+
+/// Makes the machines at the edge one database: run a node, or talk to one
+#[derive(Debug, Parser)]
+#[command(name = "edgemere", version, subcommand_required = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+
+    /// The configuration file [default: edgemere.toml in the current folder, else in the folder
+    /// edgemere of the user's configuration]
+    #[arg(long, global = true, env = "EDGEMERE_CONFIG", value_name = "FILE")]
+    #[arg(help_heading = GLOBAL_HEADING)]
+    config: Option<PathBuf>,
+
+    /// When there is colour; NO_COLOR and CLICOLOR count too
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(help_heading = GLOBAL_HEADING)]
+    color: clap::ColorChoice,
+
+    #[command(flatten)]
+    log: Flags<LogKeys>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Node(node::Node),
+    Demo(demo::Demo),
+    Run(run::Run),
+    Shell(shell::Shell),
+    #[command(subcommand)]
+    Config(config::Command),
+    #[command(subcommand)]
+    Ledger(ledger::Command),
+    Completions(completions::Completions),
+}
+
+/// The whole command line.
+pub(crate) fn command() -> clap::Command {
+    help::grouped(Cli::command())
+}
+
+/// Reads the command line; ends the process when it asks only for help, or is wrong.
+pub(crate) fn parse() -> Cli {
+    let matches = command().get_matches();
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+impl Cli {
+    /// Does what was asked for, and gives the exit code.
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
+        terminal::choose_colour(self.color);
+        // What needs no configuration works with a broken one, too.
+        match &self.command {
+            Command::Completions(completions) => return completions.run(),
+            Command::Config(config::Command::Init(init)) => return init.run(self.config),
+            _ => {}
+        }
+        let given = [self.command.given(), self.log.entries()].concat();
+        let config = Config::load(self.config.as_deref(), given)?;
+        let filter = config.get(&keys::LOG).unwrap_or(self.command.log_default());
+        logging::init(filter, config.text(&keys::LOG_FORMAT) == "json")?;
+        match self.command {
+            Command::Node(node) => node.run(&config),
+            Command::Demo(demo) => demo.run(),
+            Command::Run(run) => run.run(&config),
+            Command::Shell(shell) => shell.run(&config),
+            Command::Config(command) => command.run(&config),
+            Command::Ledger(command) => command.run(&config),
+            Command::Completions(completions) => completions.run(),
+        }
+    }
+}
+
+impl Command {
+    /// The keys of the configuration that flags and the environment give.
+    fn given(&self) -> Vec<Entry> {
+        match self {
+            Self::Node(node) => node.keys.entries(),
+            Self::Run(run) => run.keys.entries(),
+            Self::Shell(shell) => shell.keys.entries(),
+            Self::Config(command) => command.given(),
+            Self::Ledger(command) => command.given(),
+            Self::Demo(_) | Self::Completions(_) => Vec::new(),
+        }
+    }
+
+    /// What is logged when nobody says anything: a node tells what it does, the rest is quiet.
+    fn log_default(&self) -> &'static str {
+        match self {
+            Self::Node(_) | Self::Demo(_) => "info",
+            _ => "warn",
+        }
+    }
+}
+
+/// A runtime for a node.
+fn node_runtime() -> anyhow::Result<Runtime> {
+    Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")
+}
+
+/// A runtime for a client, which does one thing at a time.
+fn client_runtime() -> anyhow::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build().context("cannot start the runtime")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        command().debug_assert();
+    }
+}

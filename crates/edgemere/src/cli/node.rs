@@ -1,0 +1,141 @@
+//! `edgemere node`: a node in the foreground.
+
+use std::process::ExitCode;
+use std::str::FromStr;
+
+use edgemere_command::Role;
+
+use super::node_runtime;
+use super::signals::Signals;
+use crate::config::{self, Config, Flags, NodeKeys, keys};
+use crate::failure::Failure;
+use crate::server::{self, Options, Running};
+use crate::terminal;
+
+/// Start a node; Ctrl-C stops it
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Start a node in the foreground. Ctrl-C or SIGTERM stops it.\n\nEvery flag is \
+                  also a key of edgemere.toml, without its dashes. When the node is ready, \
+                  node.json in its data folder says where it listens.",
+    after_help = "Examples:\n  edgemere node\n  edgemere node --name plant-1 --data /var/lib/plant-1\n  \
+                  edgemere node --role operator,query --master 127.0.0.1:32048"
+)]
+pub(crate) struct Node {
+    #[command(flatten)]
+    pub(super) keys: Flags<NodeKeys>,
+}
+
+impl Node {
+    pub(super) fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
+        let options = options(config)?;
+        let is_json = config.text(&keys::LOG_FORMAT) == "json";
+        let runtime = node_runtime()?;
+        let result = runtime.block_on(async {
+            let signals = Signals::listen()?;
+            let running = server::start(options).await?;
+            announce(&running, is_json);
+            signals.wait(running).await
+        });
+        // What was cut off by a second signal is not waited for.
+        runtime.shutdown_background();
+        result
+    }
+}
+
+fn options(config: &Config) -> anyhow::Result<Options> {
+    let address = |key| config::address(config.text(key)).map_err(Failure::input);
+    let roles: Vec<Role> =
+        config.text(&keys::ROLE).split(',').map(parse).collect::<Result<_, _>>()?;
+    let master = config.get(&keys::MASTER).map(String::from);
+    if master.is_some() && roles.contains(&Role::Master) {
+        let message = "a node with the role master cannot have another master";
+        let hint = "leave out --master, or give the other roles alone: --role operator,query";
+        return Err(Failure::input(message).with_hint(hint).into());
+    }
+    Ok(Options {
+        name: config.text(&keys::NAME).into(),
+        roles,
+        data: config.text(&keys::DATA).into(),
+        http: address(&keys::HTTP)?,
+        network: address(&keys::NETWORK)?,
+        company: config.text(&keys::COMPANY).into(),
+        cluster: config.text(&keys::CLUSTER).into(),
+        master,
+        register: config.text(&keys::REGISTER) == "true",
+        access: parse(config.text(&keys::ACCESS))?,
+    })
+}
+
+fn parse<T: FromStr<Err = String>>(text: &str) -> Result<T, Failure> {
+    text.parse().map_err(Failure::input)
+}
+
+/// Says that the node is ready. A log for programs has it as one of its own lines.
+fn announce(running: &Running, is_json: bool) {
+    let settings = running.node().settings();
+    let roles: Vec<_> = settings.roles.iter().map(|role| role.name()).collect();
+    let (name, roles) = (running.node().name(), roles.join(", "));
+    let (http, network) = (running.http(), running.network());
+    let data = settings.data.canonicalize().unwrap_or_else(|_| settings.data.clone());
+    let data = data.display();
+    if is_json {
+        tracing::info!(name, roles, %http, %network, %data, "ready");
+        return;
+    }
+    let ask = ask(running, "get status");
+    terminal::say(&format!(
+        "{name} is ready ({roles}): http://{http}, network {network}, data in {data}; try: {ask}"
+    ));
+}
+
+/// The command line that asks a node something.
+pub(super) fn ask(running: &Running, command: &str) -> String {
+    let url = format!("http://{}", running.http());
+    let node = match keys::NODE.is_default(&url) {
+        true => String::new(),
+        false => format!(" --node {url}"),
+    };
+    format!("{} run '{command}'{node}", program())
+}
+
+/// How this program was called.
+pub(super) fn program() -> String {
+    let called = std::env::args_os().next().and_then(|name| name.into_string().ok());
+    let called = called.filter(|name| !name.contains(char::is_whitespace));
+    called.unwrap_or_else(|| "edgemere".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use edgemere_command::Access;
+
+    fn of(toml: &str) -> anyhow::Result<Options> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("edgemere.toml");
+        std::fs::write(&file, toml).unwrap();
+        options(&Config::load(Some(&file), Vec::new()).unwrap())
+    }
+
+    #[test]
+    fn without_a_word_a_node_is_everything_on_this_machine() {
+        let options = of("").unwrap();
+        assert_eq!(options.name, "edgemere");
+        assert_eq!(options.roles, Role::ALL);
+        assert_eq!(options.http, "127.0.0.1:32349".parse().unwrap());
+        assert_eq!(options.network, "127.0.0.1:32348".parse().unwrap());
+        assert_eq!(options.cluster, "edgemere-cluster");
+        assert_eq!(options.master, None);
+        assert_eq!(options.access, Access::Admin);
+        assert!(options.register);
+    }
+
+    #[test]
+    fn a_master_has_no_other_master() {
+        let failure = Failure::of(of("master = \"127.0.0.1:32048\"").unwrap_err());
+        assert_eq!(failure.kind.exit_code(), 2);
+        assert!(failure.hint.unwrap().contains("--role operator,query"));
+        of("master = \"127.0.0.1:32048\"\nrole = [\"operator\", \"query\"]").unwrap();
+    }
+}

@@ -1,0 +1,175 @@
+//! Sends commands to a node over REST. A text that is not a command is not sent.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use edgemere_command::{Kind, Media, Method, Rendered};
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{RequestBuilder, Response, StatusCode, Url};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+
+/// How long a node has to take the call.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How much longer than the nodes that it asks a node has to answer.
+const ANSWER_MARGIN: Duration = Duration::from_secs(5);
+
+/// How much is shown of an answer that is not a node's.
+const STRANGE_CHARS_MAX: usize = 200;
+
+/// What to do when there is no node.
+const START_HINT: &str =
+    "start one with \"edgemere node\" or \"edgemere demo\", or name another with --node URL";
+
+/// A way to a node.
+#[derive(Debug)]
+pub(crate) struct Client {
+    http: reqwest::Client,
+    url: Url,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Question {
+    /// The command's text.
+    pub(crate) command: String,
+    /// The nodes that it is for, when it is not the one that is asked.
+    pub(crate) destination: Option<String>,
+    /// Whether the answers of some of them will do.
+    pub(crate) subset: bool,
+    /// How many seconds each of them has.
+    pub(crate) timeout_s: Option<u64>,
+}
+
+impl Client {
+    /// A way to the node at a URL.
+    pub(crate) fn new(url: Url) -> anyhow::Result<Self> {
+        // Nodes are asked directly: a proxy would not reach this machine's own addresses.
+        let http = reqwest::Client::builder().no_proxy().connect_timeout(CONNECT_TIMEOUT);
+        Ok(Self { http: http.build().context("cannot make an HTTP client")?, url })
+    }
+
+    /// Asks, and gives the answer.
+    pub(crate) async fn ask(&self, question: &Question) -> anyhow::Result<Rendered> {
+        let command = edgemere_command::parse(&question.command)
+            .map_err(|error| Failure::of_command(error, &question.command))?;
+        let request = match command.declaration().method {
+            Method::Get => self.get(question),
+            Method::Post => self.post(question),
+        };
+        let timeout = question.timeout_s.map(|s| Duration::from_secs(s) + ANSWER_MARGIN);
+        let request = timeout.into_iter().fold(request, RequestBuilder::timeout);
+        let response = request.send().await.map_err(|error| self.unreachable(&error))?;
+        self.read(response).await
+    }
+
+    fn get(&self, question: &Question) -> RequestBuilder {
+        let mut url = self.url.clone();
+        url.query_pairs_mut()
+            .append_pair("command", &question.command)
+            .extend_pairs(question.destination.iter().map(|value| ("destination", value)))
+            .extend_pairs(question.subset.then_some(("subset", "true")))
+            .extend_pairs(question.timeout_s.map(|s| ("timeout", s.to_string())));
+        // A plus stands for a space only in forms; %20 is one everywhere.
+        let query = url.query().map(|query| query.replace('+', "%20"));
+        url.set_query(query.as_deref());
+        self.http.get(url)
+    }
+
+    fn post(&self, question: &Question) -> RequestBuilder {
+        let mut body = json!({ "command": question.command });
+        if let Value::Object(body) = &mut body {
+            body.extend(question.destination.iter().map(|d| ("destination".into(), json!(d))));
+            body.extend(question.subset.then(|| ("subset".into(), json!(true))));
+            body.extend(question.timeout_s.map(|s| ("timeout".into(), json!(s))));
+        }
+        self.http.post(self.url.clone()).json(&body)
+    }
+
+    fn unreachable(&self, error: &reqwest::Error) -> Failure {
+        let what = match (error.is_timeout(), error.is_connect()) {
+            (_, true) => "no node answers at",
+            (true, false) => "no answer in time from the node at",
+            (false, false) => "the call was cut off by the node at",
+        };
+        let failure = Failure::new(Kind::Unavailable, format!("{what} {}", shown(&self.url)));
+        match error.is_connect() {
+            true => failure.with_hint(START_HINT),
+            false => failure,
+        }
+    }
+
+    async fn read(&self, response: Response) -> anyhow::Result<Rendered> {
+        let status = response.status();
+        let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
+        let is_json = content_type.is_some_and(|kind| kind.contains("json"));
+        let body = response.text().await.map_err(|error| self.unreachable(&error))?;
+        if !status.is_success() {
+            return Err(self.refused(status, &body).into());
+        }
+        let media = if is_json { Media::Json } else { Media::Text };
+        Ok(Rendered { media, body })
+    }
+
+    /// What the node says is wrong, or what was answered by something that is not a node.
+    fn refused(&self, status: StatusCode, body: &str) -> Failure {
+        let error: Value = serde_json::from_str(body).unwrap_or_default();
+        let text = |key: &str| error.get(key).and_then(Value::as_str).map(String::from);
+        let kind = Kind::from_http_status(status.as_u16());
+        let Some(message) = text("local_msg").or_else(|| text("err_text")) else {
+            let start: String = body.trim().chars().take(STRANGE_CHARS_MAX).collect();
+            let message = format!("{} answered {status}: {start}", shown(&self.url));
+            return Failure::new(kind, message.trim_end_matches([':', ' ']))
+                .with_hint("is it a node? \"edgemere run 'get status' --node URL\" asks another");
+        };
+        // The id is what finds the details in the node's log.
+        let id = text("request_id").filter(|_| kind == Kind::Internal);
+        let id_hint = id.map(|id| format!("the node's log has it under the request {id}"));
+        Failure { hint: text("hint").or(id_hint), ..Failure::new(kind, message) }
+    }
+}
+
+/// A URL as people write it.
+fn shown(url: &Url) -> &str {
+    url.as_str().trim_end_matches('/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client() -> Client {
+        Client::new(Url::parse("http://127.0.0.1:9").unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_url_form_encodes_everything_that_could_be_taken_for_something_else() {
+        let question = Question {
+            command: "get x where a = \"é+&?%\"".into(),
+            destination: Some("a:1,b:2".into()),
+            subset: true,
+            timeout_s: Some(3),
+        };
+        let url = client().get(&question).build().unwrap().url().to_string();
+        assert_eq!(
+            url,
+            "http://127.0.0.1:9/?command=get%20x%20where%20a%20%3D%20%22%C3%A9%2B%26%3F%25%22\
+             &destination=a%3A1%2Cb%3A2&subset=true&timeout=3"
+        );
+    }
+
+    #[test]
+    fn a_nodes_own_words_are_passed_on() {
+        let body = r#"{"err_code": 113, "local_msg": "no such policy", "hint": "look"}"#;
+        let failure = client().refused(StatusCode::NOT_FOUND, body);
+        assert_eq!(failure, Failure::new(Kind::NotFound, "no such policy").with_hint("look"));
+    }
+
+    #[test]
+    fn an_answer_that_is_not_a_nodes_is_told_as_such() {
+        let failure = client().refused(StatusCode::NOT_FOUND, "<h1>nginx</h1>");
+        assert_eq!(failure.message, "http://127.0.0.1:9 answered 404 Not Found: <h1>nginx</h1>");
+    }
+}

@@ -1,0 +1,189 @@
+//! The forms that values of the configuration have: what is right, and how it is written in TOML.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use reqwest::Url;
+use toml::Value;
+
+/// What the values of a key look like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Form {
+    /// Any text that is not empty.
+    Text,
+    /// `ADDR:PORT` of this machine.
+    Address,
+    /// `HOST:PORT` of any machine.
+    Place,
+    /// A node's URL.
+    Url,
+    /// A level or a filter of the log.
+    Filter,
+    /// `true` or `false`.
+    Switch,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// Some of these words, with commas between them.
+    Words(&'static [&'static str]),
+}
+
+impl Form {
+    /// Says what is wrong with a text.
+    pub(crate) fn check(self, text: &str) -> Result<(), String> {
+        match self {
+            Self::Text if text.trim().is_empty() => Err("it is empty".into()),
+            Self::Text => Ok(()),
+            Self::Address => address(text).map(drop),
+            Self::Place => place(text),
+            Self::Url => node_url(text).map(drop),
+            Self::Filter => crate::logging::filter(text).map(drop),
+            Self::Switch => one_of(text, SWITCH),
+            Self::Word(words) => one_of(text, words),
+            Self::Words(words) => text.split(',').try_for_each(|word| one_of(word, words)),
+        }
+    }
+
+    /// The words that are possible, where they can be listed.
+    pub(crate) fn words(self) -> Option<&'static [&'static str]> {
+        match self {
+            Self::Switch => Some(SWITCH),
+            Self::Word(words) | Self::Words(words) => Some(words),
+            _ => None,
+        }
+    }
+
+    /// A value of the file as the text that a flag would give.
+    pub(crate) fn read_toml(self, value: &Value) -> Result<String, String> {
+        let text = match (self, value) {
+            (Self::Switch, Value::Boolean(on)) => on.to_string(),
+            (Self::Words(_), Value::Array(list)) => {
+                let words: Option<Vec<_>> = list.iter().map(Value::as_str).collect();
+                words.filter(|words| !words.is_empty()).ok_or_else(|| self.expected())?.join(",")
+            }
+            (Self::Switch, _) => return Err(self.expected()),
+            (_, Value::String(text)) => text.clone(),
+            _ => return Err(self.expected()),
+        };
+        self.check(&text).map(|()| text)
+    }
+
+    /// A text as the file has it.
+    pub(crate) fn write_toml(self, text: &str) -> String {
+        let value = match self {
+            Self::Switch => Value::Boolean(text == "true"),
+            Self::Words(_) => Value::Array(text.split(',').map(Value::from).collect()),
+            _ => Value::from(text),
+        };
+        value.to_string()
+    }
+
+    /// What the file may have.
+    fn expected(self) -> String {
+        match self {
+            Self::Switch => "it must be true or false, without quotes".into(),
+            Self::Words(words) => format!("it must be a list of {}", list(words)),
+            Self::Word(words) => format!("it must be one of {}, in quotes", list(words)),
+            _ => "it must be a text, in quotes".into(),
+        }
+    }
+}
+
+const SWITCH: &[&str] = &["true", "false"];
+
+fn one_of(text: &str, words: &[&str]) -> Result<(), String> {
+    match words.contains(&text) {
+        true => Ok(()),
+        false => Err(format!("\"{text}\" is none of {}", list(words))),
+    }
+}
+
+fn list(words: &[&str]) -> String {
+    words.join(", ")
+}
+
+/// An address of this machine: `IP:PORT` or `localhost:PORT`.
+pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
+    let localhost = |port: &str| Some(SocketAddr::from((Ipv4Addr::LOCALHOST, port.parse().ok()?)));
+    let named = text.strip_prefix("localhost:").and_then(localhost);
+    named
+        .or_else(|| text.parse().ok())
+        .ok_or_else(|| format!("\"{text}\" is not an address and a port, as 127.0.0.1:32349"))
+}
+
+fn place(text: &str) -> Result<(), String> {
+    let parts = text.rsplit_once(':').filter(|(host, _)| {
+        !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c == '/')
+    });
+    let port = parts.and_then(|(_, port)| port.parse::<u16>().ok()).filter(|port| *port != 0);
+    port.map(drop).ok_or_else(|| format!("\"{text}\" is not a host and a port, as 127.0.0.1:32048"))
+}
+
+/// A node's URL: `http://HOST:PORT`, or `HOST:PORT`.
+pub(crate) fn node_url(text: &str) -> Result<Url, String> {
+    let full = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
+    let url = Url::parse(&full)
+        .map_err(|error| format!("\"{text}\" is not a URL, as http://127.0.0.1:32349: {error}"))?;
+    match url.scheme() {
+        "http" => Ok(url),
+        other => Err(format!("\"{text}\" begins with {other}://, but nodes speak http://")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_of_this_machine_by_number_or_as_localhost() {
+        assert_eq!(address("localhost:80"), Ok("127.0.0.1:80".parse().unwrap()));
+        assert_eq!(address("[::1]:0"), Ok("[::1]:0".parse().unwrap()));
+        for wrong in ["", "127.0.0.1", ":80", "example.com:80", "127.0.0.1:99999", "localhost:"] {
+            assert!(address(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_node_is_a_url_with_or_without_its_scheme() {
+        assert_eq!(node_url("localhost:32349").unwrap().as_str(), "http://localhost:32349/");
+        assert_eq!(node_url("http://[::1]:1").unwrap().as_str(), "http://[::1]:1/");
+        for wrong in ["", "https://a", "ftp://a", "a b", "http://"] {
+            assert!(node_url(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_place_is_a_host_and_a_port() {
+        for right in ["127.0.0.1:32048", "master.example.com:1", "[::1]:5"] {
+            place(right).unwrap();
+        }
+        for wrong in ["", "host", "host:", ":1", "a b:1", "http://a:1", "host:0", "host:70000"] {
+            assert!(place(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_to_the_file_is_read_back() {
+        for (form, text) in [
+            (Form::Text, "a \"b\" \\ c"),
+            (Form::Switch, "false"),
+            (Form::Words(&["a", "b"]), "a,b"),
+            (Form::Word(&["a"]), "a"),
+        ] {
+            let table: toml::Table = format!("k = {}", form.write_toml(text)).parse().unwrap();
+            assert_eq!(form.read_toml(&table["k"]).as_deref(), Ok(text));
+        }
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_refused() {
+        for (form, value) in [
+            (Form::Switch, Value::from("true")),
+            (Form::Text, Value::from(1)),
+            (Form::Words(&["a"]), Value::Array(vec![])),
+            (Form::Words(&["a"]), Value::Array(vec![Value::from(1)])),
+            (Form::Words(&["a"]), Value::from("b")),
+            (Form::Word(&["a"]), Value::from(true)),
+        ] {
+            assert!(form.read_toml(&value).is_err(), "{form:?} {value}");
+        }
+    }
+}

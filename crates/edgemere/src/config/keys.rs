@@ -1,0 +1,190 @@
+//! Every key of the configuration, defined once: flags, the environment, `edgemere.toml`,
+//! `config show` and `config init` are all made from this.
+
+use super::Config;
+use super::form::Form;
+use super::key::{Default, Key};
+
+/// The node's name.
+pub(crate) static NAME: Key = Key {
+    name: "name",
+    variable: "EDGEMERE_NAME",
+    value_name: "NAME",
+    help: "The node's name",
+    form: Form::Text,
+    default: Default::Fixed("edgemere"),
+};
+
+/// The node's roles.
+pub(crate) static ROLE: Key = Key {
+    name: "role",
+    variable: "EDGEMERE_ROLE",
+    value_name: "ROLE,…",
+    help: "What the node is to the network: master keeps the ledger, operator holds data, query \
+           answers for the network",
+    form: Form::Words(&["master", "operator", "query"]),
+    default: Default::Fixed("master,operator,query"),
+};
+
+/// The folder of the node's data.
+pub(crate) static DATA: Key = Key {
+    name: "data",
+    variable: "EDGEMERE_DATA",
+    value_name: "DIR",
+    help: "The folder of the node's data, which is made when it is missing",
+    form: Form::Text,
+    default: Default::Fixed("edgemere-data"),
+};
+
+/// Where REST is served.
+pub(crate) static HTTP: Key = Key {
+    name: "http",
+    variable: "EDGEMERE_HTTP",
+    value_name: "ADDR:PORT",
+    help: "Where people and programs reach the node; port 0 is any free one",
+    form: Form::Address,
+    default: Default::Computed {
+        words: "127.0.0.1:32349; port 32049 for a master alone, 32149 for an operator alone",
+        of: |config| loopback(config, 49),
+    },
+};
+
+/// Where other nodes are served.
+pub(crate) static NETWORK: Key = Key {
+    name: "network",
+    variable: "EDGEMERE_NETWORK",
+    value_name: "ADDR:PORT",
+    help: "Where other nodes reach the node; port 0 is any free one",
+    form: Form::Address,
+    default: Default::Computed {
+        words: "127.0.0.1:32348; port 32048 for a master alone, 32148 for an operator alone",
+        of: |config| loopback(config, 48),
+    },
+};
+
+/// The company that the node belongs to.
+pub(crate) static COMPANY: Key = Key {
+    name: "company",
+    variable: "EDGEMERE_COMPANY",
+    value_name: "COMPANY",
+    help: "The company that the node belongs to",
+    form: Form::Text,
+    default: Default::Fixed("My Company"),
+};
+
+/// The cluster that the node's data belongs to.
+pub(crate) static CLUSTER: Key = Key {
+    name: "cluster",
+    variable: "EDGEMERE_CLUSTER",
+    value_name: "NAME",
+    help: "The cluster that the data of an operator belongs to",
+    form: Form::Text,
+    default: Default::Computed {
+        words: "the node's name and \"-cluster\"",
+        of: |config| format!("{}-cluster", config.text(&NAME)),
+    },
+};
+
+/// The master of a node that is not one.
+pub(crate) static MASTER: Key = Key {
+    name: "master",
+    variable: "EDGEMERE_MASTER",
+    value_name: "ADDR:PORT",
+    help: "The network address of the master, for a node that is not one itself",
+    form: Form::Place,
+    default: Default::Unset("none"),
+};
+
+/// Whether the node adds its own policies to the ledger.
+pub(crate) static REGISTER: Key = Key {
+    name: "register",
+    variable: "EDGEMERE_REGISTER",
+    value_name: "true|false",
+    help: "Whether the node adds policies about itself to the ledger",
+    form: Form::Switch,
+    default: Default::Fixed("true"),
+};
+
+/// What callers may do.
+pub(crate) static ACCESS: Key = Key {
+    name: "access",
+    variable: "EDGEMERE_ACCESS",
+    value_name: "ACCESS",
+    help: "What callers of the node may do; each includes the ones before it",
+    form: Form::Word(&["read", "write", "admin"]),
+    default: Default::Fixed("admin"),
+};
+
+/// The node that commands are sent to.
+pub(crate) static NODE: Key = Key {
+    name: "node",
+    variable: "EDGEMERE_NODE",
+    value_name: "URL",
+    help: "The node that commands are sent to, as http://HOST:PORT or HOST:PORT",
+    form: Form::Url,
+    default: Default::Fixed("http://127.0.0.1:32349"),
+};
+
+/// What is logged.
+pub(crate) static LOG: Key = Key {
+    name: "log",
+    variable: "EDGEMERE_LOG",
+    value_name: "LEVEL|FILTER",
+    help: "What is logged on stderr: off, error, warn, info, debug, trace, or a filter as \
+           \"warn,edgemere=debug\"",
+    form: Form::Filter,
+    default: Default::Unset("info for \"node\" and \"demo\", warn for all else"),
+};
+
+/// How the log looks.
+pub(crate) static LOG_FORMAT: Key = Key {
+    name: "log-format",
+    variable: "EDGEMERE_LOG_FORMAT",
+    value_name: "FORMAT",
+    help: "How the log looks",
+    form: Form::Word(&["text", "json"]),
+    default: Default::Fixed("text"),
+};
+
+/// Every key. A default may depend only on keys before.
+pub(crate) static ALL: [&Key; 13] = [
+    &NAME,
+    &ROLE,
+    &DATA,
+    &HTTP,
+    &NETWORK,
+    &COMPANY,
+    &CLUSTER,
+    &MASTER,
+    &REGISTER,
+    &ACCESS,
+    &NODE,
+    &LOG,
+    &LOG_FORMAT,
+];
+
+/// EdgeLake's ports: of a master alone, of an operator alone, and of all else.
+fn loopback(config: &Config, service: u16) -> String {
+    let hundreds = match config.text(&ROLE) {
+        "master" => 320,
+        "operator" => 321,
+        _ => 323,
+    };
+    format!("127.0.0.1:{}", hundreds * 100 + service)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_has_the_variable_of_its_name_and_a_default_of_its_form() {
+        for key in ALL {
+            let variable = format!("EDGEMERE_{}", key.name.to_uppercase().replace('-', "_"));
+            assert_eq!(key.variable, variable);
+            if let Default::Fixed(text) = key.default {
+                key.form.check(text).unwrap();
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The log: what the process says of itself, on stderr, as text or as JSON. It knows neither
+//! flags nor files; they are read by then.
+
+use anyhow::Context;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
+
+use crate::terminal;
+
+/// Starts the log. `filter` is a level or a filter, `json` whether its lines are for programs.
+pub(crate) fn init(filter: &str, json: bool) -> anyhow::Result<()> {
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(self::filter(filter).map_err(anyhow::Error::msg)?)
+        .with_writer(std::io::stderr)
+        .with_ansi(terminal::stderr_has_colour());
+    let started = match json {
+        false => log.with_target(false).try_init(),
+        true => log.json().flatten_event(true).try_init(),
+    };
+    started.map_err(|error| anyhow::anyhow!(error)).context("cannot start the log")
+}
+
+/// A level (`info`) or a filter (`warn,edgemere=debug`), read.
+pub(crate) fn filter(text: &str) -> Result<EnvFilter, String> {
+    let wrong = || format!("\"{text}\" is not a level or a filter, as info or warn,edgemere=debug");
+    // A single word that is no level would be read as the name of a target, and nothing logged.
+    let is_word = text.chars().all(|c| c.is_ascii_alphanumeric());
+    let is_level = !text.is_empty() && text.parse::<LevelFilter>().is_ok();
+    if is_word && !is_level {
+        return Err(wrong());
+    }
+    EnvFilter::try_new(text).map_err(|_| wrong())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_that_is_none_is_not_taken_for_a_filter() {
+        for right in ["info", "OFF", "warn,edgemere=debug", "edgemere::server=trace"] {
+            assert!(filter(right).is_ok(), "{right}");
+        }
+        for wrong in ["", "inof", "edgemere=loud", "a=b=c"] {
+            assert!(filter(wrong).is_err(), "{wrong}");
+        }
+    }
+}

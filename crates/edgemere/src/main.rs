@@ -1,0 +1,24 @@
+//! The `edgemere` binary: flags and configuration, the running node, and the ways to talk to one.
+//!
+//! `cli` reads what is asked and does it; `server` is a running node; `client` asks one. What goes
+//! wrong anywhere becomes a `failure`, which `terminal` tells and which decides the exit code.
+
+mod cli;
+mod client;
+mod config;
+mod failure;
+mod logging;
+mod server;
+mod terminal;
+
+use std::process::ExitCode;
+
+use self::failure::Failure;
+
+fn main() -> ExitCode {
+    cli::parse().run().unwrap_or_else(|error| {
+        let failure = Failure::of(error);
+        terminal::report(&failure);
+        ExitCode::from(failure.kind.exit_code())
+    })
+}

@@ -1,0 +1,59 @@
+//! The HTTP port: EdgeLake's REST at `/`, health, metrics, and a page for browsers.
+
+mod form;
+mod guard;
+mod html;
+mod page;
+mod rest;
+
+use std::sync::Arc;
+
+use axum::extract::{DefaultBodyLimit, State as Shared};
+use axum::http::header;
+use axum::response::IntoResponse;
+use axum::routing::{any, get};
+use axum::{Router, middleware};
+use edgemere_command::COMMAND_BYTES_MAX;
+use serde_json::json;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
+use tower_http::trace::TraceLayer;
+
+use super::reply::json_body;
+use super::state::State;
+
+/// The routes of the HTTP port.
+pub(super) fn router(state: Arc<State>) -> Router {
+    let span = |request: &axum::extract::Request| {
+        let id = rest::request_id(request.headers()).unwrap_or_default();
+        tracing::info_span!("http", method = %request.method(), id)
+    };
+    Router::new()
+        .route("/", any(rest::handle))
+        .route("/page.css", get(page::style))
+        .route("/page.js", get(page::script))
+        .route("/health", get(health))
+        .route("/api/status", get(|| async { json_body(&json!({ "status": "ok" })) }))
+        .route("/metrics", get(metrics))
+        .layer(DefaultBodyLimit::max(COMMAND_BYTES_MAX))
+        .layer(middleware::from_fn_with_state(Arc::clone(&state), guard::own_pages_only))
+        .layer(CatchPanicLayer::custom(rest::panicked))
+        .layer(TraceLayer::new_for_http().make_span_with(span))
+        .layer(PropagateRequestIdLayer::x_request_id())
+        .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
+        .with_state(state)
+}
+
+async fn health(Shared(state): Shared<Arc<State>>) -> impl IntoResponse {
+    json_body(&json!({
+        "status": "ok",
+        "node": state.node.assigned_name(),
+        "version": edgemere_command::VERSION,
+        "policies": state.node.ledger().len(),
+    }))
+}
+
+async fn metrics(Shared(state): Shared<Arc<State>>) -> impl IntoResponse {
+    const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(header::CONTENT_TYPE, TEXT)], state.metrics.text(&state.node))
+}

@@ -1,0 +1,135 @@
+//! EdgeLake's REST: a command in a header, the URL or a JSON body, at `/`.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::State as Shared;
+use axum::extract::rejection::BytesRejection;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use edgemere_command::{Method as CommandMethod, Principal, Rendered, Request};
+use serde_json::Value;
+
+use super::form::Form;
+use super::{html, page};
+use crate::server::execute::execute;
+use crate::server::reply::{Failure, answer};
+use crate::server::state::State;
+
+/// The methods that `/` knows.
+const METHODS: &str = "GET, HEAD, POST, PUT, OPTIONS";
+
+/// What a command is in the REST service.
+const COMMAND_HINT: &str = "send a command, as in: curl -H 'command: get status' ADDRESS";
+
+/// Answers at `/`.
+pub(super) async fn handle(
+    Shared(state): Shared<Arc<State>>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Response {
+    let result = match method.as_str() {
+        "GET" | "HEAD" => get(&state, &uri, &headers).await,
+        "POST" => post(&state, &uri, &headers, body).await,
+        "PUT" => Err(Failure::not_yet(
+            "this node does not store rows yet; nothing was stored",
+            "keep the rows and send them again to a node that stores them",
+        )),
+        "OPTIONS" => Ok((StatusCode::NO_CONTENT, allow()).into_response()),
+        _ => Ok((StatusCode::METHOD_NOT_ALLOWED, allow()).into_response()),
+    };
+    result.unwrap_or_else(|failure| {
+        let node = state.node.settings().http.ip().to_string();
+        failure.into_reply(method.as_str(), &node, request_id(&headers))
+    })
+}
+
+fn allow() -> [(header::HeaderName, HeaderValue); 1] {
+    [(header::ALLOW, HeaderValue::from_static(METHODS))]
+}
+
+async fn get(state: &Arc<State>, uri: &Uri, headers: &HeaderMap) -> Result<Response, Failure> {
+    let form = Form::read(headers, uri)?;
+    if form.command.is_none() && page::is_wanted(headers) {
+        return Ok(page::page(&state.node));
+    }
+    run(state, form, CommandMethod::Get).await
+}
+
+async fn post(
+    state: &Arc<State>,
+    uri: &Uri,
+    headers: &HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Failure> {
+    let body = body.map_err(|error| {
+        Failure::bad_request(format!("the body cannot be read: {error}"), "send a smaller one")
+    })?;
+    let body = std::str::from_utf8(&body)
+        .map_err(|error| Failure::bad_json(format!("the body is not UTF-8: {error}")))?
+        .trim();
+    let mut form = Form::read(headers, uri)?;
+    match form.command.is_some() {
+        // With the command in a header, the body holds the variables that the command uses.
+        true => assign(state, body).await?,
+        false => form.read_json(&parse_json(body)?)?,
+    }
+    run(state, form, CommandMethod::Post).await
+}
+
+fn parse_json(body: &str) -> Result<Value, Failure> {
+    if body.is_empty() {
+        return Err(Failure::bad_request("there is no command", COMMAND_HINT));
+    }
+    serde_json::from_str(body)
+        .map_err(|error| Failure::bad_json(format!("the body is not JSON: {error}")))
+}
+
+/// Runs the assignments in a body: `<name = value>`, one or several.
+async fn assign(state: &Arc<State>, body: &str) -> Result<(), Failure> {
+    for line in edgemere_command::script::lines(body) {
+        execute(state, &Request::new(line.text, principal(state))).await?;
+    }
+    Ok(())
+}
+
+async fn run(state: &Arc<State>, form: Form, method: CommandMethod) -> Result<Response, Failure> {
+    let Some(command) = form.command.filter(|command| !command.is_empty()) else {
+        return Err(Failure::bad_request("there is no command", COMMAND_HINT));
+    };
+    let request = Request {
+        method: Some(method),
+        destination: form.destination,
+        subset: form.subset,
+        timeout: form.timeout,
+        ..Request::new(command, principal(state))
+    };
+    let rendered = execute(state, &request).await?;
+    Ok(if form.html { into_html(&rendered) } else { answer(rendered) })
+}
+
+fn into_html(rendered: &Rendered) -> Response {
+    axum::response::Html(html::document(&rendered.body)).into_response()
+}
+
+/// Who asks over REST: somebody on this machine, since only its own addresses are listened on.
+fn principal(state: &State) -> Principal {
+    Principal::new("the local user", state.access)
+}
+
+/// The id of a request, under which the log has it.
+pub(super) fn request_id(headers: &HeaderMap) -> Option<&str> {
+    headers.get("x-request-id").and_then(|id| id.to_str().ok())
+}
+
+/// The reply when something of ours panicked. The log has it all; the caller learns no more than
+/// that it was not the request's fault.
+pub(super) fn panicked(panic: Box<dyn Any + Send>) -> Response {
+    let message = panic.downcast_ref::<String>().map(String::as_str);
+    let message = message.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
+    tracing::error!(message, "a request panicked");
+    Failure::fault().into_reply("", "", None)
+}

@@ -1,0 +1,121 @@
+//! Replies over HTTP: what a command answered, or EdgeLake's error object with an honest status.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use edgemere_command::{Error, Kind, Media, Rendered};
+use serde_json::{Map, Value};
+
+/// EdgeLake's codes of failures that are the service's own.
+const CODE_REST_HEADERS: (u16, &str) = (110, "Error in REST headers");
+const CODE_RESOURCES: (u16, &str) = (108, "Failed to allocate resources for task");
+const CODE_NOT_SUPPORTED: (u16, &str) = (237, "Not Supported in this Version");
+const CODE_UNAUTHORIZED: (u16, &str) = (212, "Unauthorized command");
+const CODE_JSON: (u16, &str) = (6, "Error in JSON Structure");
+const CODE_PROCESS: (u16, &str) = (3, "Error Process Failure");
+
+/// When to come back to a node that is busy.
+const RETRY_AFTER_S: u32 = 1;
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) struct Failure {
+    kind: Kind,
+    code: u16,
+    text: String,
+    message: String,
+    hint: Option<String>,
+    column: Option<usize>,
+}
+
+impl Failure {
+    /// The request says too little or contradicts itself.
+    pub(super) fn bad_request(message: impl Into<String>, hint: &str) -> Self {
+        Self::own(Kind::Input, CODE_REST_HEADERS, message.into(), Some(hint))
+    }
+
+    /// The body is not JSON.
+    pub(super) fn bad_json(message: String) -> Self {
+        Self::own(Kind::Input, CODE_JSON, message, None)
+    }
+
+    /// The node has as much to do as it may have.
+    pub(super) fn busy() -> Self {
+        let message = "the node has too many commands under way".to_owned();
+        Self::own(Kind::Unavailable, CODE_RESOURCES, message, Some("try again in a second"))
+    }
+
+    /// The node cannot do this yet.
+    pub(super) fn not_yet(message: &str, hint: &str) -> Self {
+        Self::own(Kind::Unavailable, CODE_NOT_SUPPORTED, message.into(), Some(hint))
+    }
+
+    /// A page of somebody else's asks, or asks under a false name.
+    pub(super) fn foreign(message: String) -> Self {
+        Self::own(Kind::Denied, CODE_UNAUTHORIZED, message, None)
+    }
+
+    /// A fault of ours that no code of ours told about.
+    pub(super) fn fault() -> Self {
+        Self::own(Kind::Internal, CODE_PROCESS, "the node failed".into(), None)
+    }
+
+    fn own(kind: Kind, (code, text): (u16, &str), message: String, hint: Option<&str>) -> Self {
+        let hint = hint.map(String::from);
+        Self { kind, code, text: text.into(), message, hint, column: None }
+    }
+
+    /// EdgeLake's error object. What an internal error is about is only in the log.
+    pub(super) fn into_reply(self, method: &str, node: &str, request_id: Option<&str>) -> Response {
+        let message = match self.kind {
+            Kind::Internal => "internal error; the node's log has the details".into(),
+            _ => self.message,
+        };
+        let mut object = Map::new();
+        let mut add = |key: &str, value: Value| object.insert(key.into(), value);
+        add("method", method.to_lowercase().into());
+        add("node", node.into());
+        add("err_code", self.code.into());
+        add("err_text", self.text.into());
+        add("local_msg", message.into());
+        self.hint.map(|hint| add("hint", hint.into()));
+        self.column.map(|column| add("column", column.into()));
+        request_id.map(|id| add("request_id", id.into()));
+        let status = StatusCode::from_u16(self.kind.http_status());
+        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut reply = (status, json_body(&Value::Object(object))).into_response();
+        if self.kind == Kind::Unavailable {
+            reply.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER_S.into());
+        }
+        reply
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let code = error.code();
+        Self {
+            kind: error.kind(),
+            code: code.number,
+            text: code.text.into_owned(),
+            message: error.message(),
+            hint: error.hint(),
+            column: error.at().map(|at| at.start + 1),
+        }
+    }
+}
+
+/// A command's answer.
+pub(super) fn answer(rendered: Rendered) -> Response {
+    let content_type = match rendered.media {
+        Media::Text => "text/plain; charset=utf-8",
+        Media::Json => "application/json",
+    };
+    ([(header::CONTENT_TYPE, HeaderValue::from_static(content_type))], rendered.body)
+        .into_response()
+}
+
+/// JSON as a body.
+pub(super) fn json_body(value: &Value) -> impl IntoResponse + use<> {
+    let content_type = HeaderValue::from_static("application/json");
+    ([(header::CONTENT_TYPE, content_type)], value.to_string())
+}

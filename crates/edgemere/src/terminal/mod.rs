@@ -1,0 +1,122 @@
+//! What people see: replies on stdout, talk on stderr, colour only where it is wanted. In a pipe a
+//! reply is the bytes that came.
+
+mod excerpt;
+mod reply;
+
+use std::io::{self, ErrorKind, IsTerminal, Write};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use edgemere_command::{Media, Rendered};
+
+use crate::failure::Failure;
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const RED: Style = AnsiColor::Red.on_default().bold();
+const CYAN: Style = AnsiColor::Cyan.on_default();
+const YELLOW: Style = AnsiColor::Yellow.on_default();
+
+/// Decides for the whole process when there is colour. Without a choice it is on terminals, unless
+/// the environment says otherwise (`NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE`).
+pub(crate) fn choose_colour(choice: clap::ColorChoice) {
+    let choice = match choice {
+        clap::ColorChoice::Auto => ColorChoice::Auto,
+        clap::ColorChoice::Always => ColorChoice::Always,
+        clap::ColorChoice::Never => ColorChoice::Never,
+    };
+    choice.write_global();
+}
+
+/// Whether talk has colour.
+pub(crate) fn stderr_has_colour() -> bool {
+    AutoStream::choice(&io::stderr()) != ColorChoice::Never
+}
+
+/// Prints a reply: painted for people, or as it came for programs.
+pub(crate) fn print_reply(reply: &Rendered) -> io::Result<()> {
+    let body = reply.body.trim_matches('\n');
+    match (reply.media, is_for_people()) {
+        _ if body.is_empty() => Ok(()),
+        (Media::Json, true) => print_painted(&reply::paint_json(body)),
+        (Media::Text, true) => print_painted(&reply::paint_text(body)),
+        (_, false) => print(body),
+    }
+}
+
+/// Prints TOML, with its comments dim for people.
+pub(crate) fn print_toml(toml: &str) -> io::Result<()> {
+    match is_for_people() {
+        true => print_painted(&reply::paint_comments(toml.trim_end())),
+        false => print(toml.trim_end()),
+    }
+}
+
+/// Prints a text on stdout as it is.
+pub(crate) fn print(text: &str) -> io::Result<()> {
+    write_line(io::stdout().lock(), text)
+}
+
+/// Prints a text on stdout, with its colours where they are wanted.
+fn print_painted(text: &str) -> io::Result<()> {
+    write_line(anstream::stdout().lock(), text)
+}
+
+fn write_line(mut to: impl Write, text: &str) -> io::Result<()> {
+    match writeln!(to, "{text}").and_then(|()| to.flush()) {
+        // Whoever read has read enough.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+/// Says a line on stderr.
+pub(crate) fn say(text: &str) {
+    // When nobody hears it there is nobody to tell.
+    let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+/// Tells why something failed, on stderr.
+pub(crate) fn report(failure: &Failure) {
+    say(&paint_failure(failure));
+}
+
+fn is_for_people() -> bool {
+    io::stdout().is_terminal() || AutoStream::choice(&io::stdout()) != ColorChoice::Never
+}
+
+fn paint_failure(failure: &Failure) -> String {
+    let mut text = format!("{} {}", paint(RED, "error:"), reply::printable(&failure.message));
+    if let Some((source, at)) = &failure.place {
+        for line in excerpt::excerpt(source, at) {
+            text.push_str(&format!("\n  {}", reply::printable(&line)));
+        }
+    }
+    if let Some(hint) = &failure.hint {
+        let hint = format!("hint: {}", reply::printable(hint));
+        text.push_str(&format!("\n{}", paint(DIM, &hint)));
+    }
+    text
+}
+
+fn paint(style: Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_command_is_shown_with_the_place_and_the_next_step() {
+        let error = edgemere_command::parse("get statu").unwrap_err();
+        let shown = paint_failure(&Failure::of_command(error, "get statu"));
+        let plain = anstream::adapter::strip_str(&shown).to_string();
+        assert_eq!(
+            plain,
+            "error: unknown command \"get statu\"\n  get statu\n      ^^^^^\n\
+             hint: did you mean \"get status\"?"
+        );
+    }
+}

@@ -1,0 +1,19 @@
+//! The program from outside: real processes, each with a folder and ports of its own, asked over the
+//! command line and over REST.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that cannot go on should stop"
+)]
+
+mod config;
+mod crash;
+mod demo;
+mod ledger;
+mod node;
+mod rest;
+mod run;
+mod shell;
+mod support;

@@ -1,0 +1,77 @@
+//! One HTTP request, one answer. Knows nothing of what is asked.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use ureq::{
+    Agent, RequestExt,
+    http::{Method, Request, StatusCode, request::Builder},
+};
+
+/// No exchange waits longer than this, not even one that EdgeLake needed 24 s for.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What a node answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) body: String,
+}
+
+/// A client that keeps its connections and adds no header of its own.
+#[derive(Clone)]
+pub(crate) struct Client(Agent);
+
+impl Client {
+    pub(crate) fn new() -> Self {
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(TIMEOUT))
+            .user_agent("")
+            .accept("")
+            .proxy(None)
+            .build();
+        Self(config.into())
+    }
+
+    /// Sends a request; a body is sent with POST and PUT only.
+    pub(crate) fn send(
+        &self,
+        method: &str,
+        url: &str,
+        headers: &[(String, String)],
+        body: &str,
+    ) -> Result<Answer> {
+        let parsed = Method::from_bytes(method.as_bytes()).context("not an HTTP method")?;
+        let has_body = matches!(parsed, Method::POST | Method::PUT);
+        let mut request = Request::builder().method(parsed).uri(url);
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        let told = || format!("{method} {url} got no answer");
+        let answer = if has_body { self.run(request, body) } else { self.run_empty(request) };
+        answer.with_context(told)
+    }
+
+    /// A command as its users send it: in a header.
+    pub(crate) fn command(&self, method: &str, url: &str, command: &str) -> Result<Answer> {
+        let headers = [
+            ("User-Agent".to_owned(), "AnyLog/1.23".to_owned()),
+            ("command".to_owned(), command.to_owned()),
+        ];
+        self.send(method, url, &headers, "")
+    }
+
+    fn run(&self, request: Builder, body: &str) -> Result<Answer> {
+        read(request.body(body.to_owned())?.with_agent(&self.0).run()?)
+    }
+
+    fn run_empty(&self, request: Builder) -> Result<Answer> {
+        read(request.body(())?.with_agent(&self.0).run()?)
+    }
+}
+
+fn read(mut response: ureq::http::Response<ureq::Body>) -> Result<Answer> {
+    let body = response.body_mut().read_to_string()?;
+    Ok(Answer { status: response.status(), body })
+}

@@ -1,0 +1,62 @@
+//! The project's own chores: `cargo xtask CHORE`.
+//!
+//! One file per chore. Nothing here is shipped, and the chores link none of the product's crates:
+//! they build it and run it from outside, as a user would.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a chore talks to the person who runs it"
+)]
+
+mod bench;
+mod cargo;
+mod docs;
+mod fuzz;
+mod http;
+mod install;
+mod interrupt;
+mod node;
+mod replay;
+mod test;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+
+/// The project's own chores.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+enum Chore {
+    /// Run everything that a change must pass
+    Test(test::Args),
+    /// Replay EdgeLake's captured exchanges and compare the answers
+    Replay(replay::Args),
+    /// Write the reference pages that are made from the code
+    Docs(docs::Args),
+    /// Measure a node: latency, throughput, memory, start
+    Bench(bench::Args),
+    /// Feed random input to everything that reads bytes from outside
+    Fuzz(fuzz::Args),
+}
+
+fn main() -> ExitCode {
+    match run(Chore::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(chore: Chore) -> Result<()> {
+    match chore {
+        Chore::Test(args) => test::run(&args),
+        Chore::Replay(args) => replay::run(&args),
+        Chore::Docs(args) => docs::run(&args),
+        Chore::Bench(args) => bench::run(&args),
+        Chore::Fuzz(args) => fuzz::run(&args),
+    }
+}

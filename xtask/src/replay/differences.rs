@@ -1,0 +1,107 @@
+//! Where we answer otherwise on purpose: `xtask/replay/differences.toml`.
+//!
+//! The list stays true because a line that names no exchange, or one that matches after all, or
+//! one whose answer is not the declared one, is an error.
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+use crate::replay::form::Form;
+
+const DIFFERENCES: &str = include_str!("../../replay/differences.toml");
+
+/// All that differs on purpose.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Differences {
+    /// What holds for every exchange, and is built into the comparison.
+    pub(crate) general: Vec<String>,
+    #[serde(rename = "difference")]
+    pub(crate) entries: Vec<Difference>,
+}
+
+/// Exchanges that differ for one reason.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Difference {
+    pub(crate) ids: Vec<String>,
+    /// What a user gets from it.
+    pub(crate) reason: String,
+    /// A part of our answer in the form it is compared in: so that a difference on purpose does
+    /// not hide one by accident.
+    ours: String,
+}
+
+impl Differences {
+    pub(crate) fn load() -> Result<Self> {
+        toml::from_str(DIFFERENCES).context("differences.toml")
+    }
+
+    pub(crate) fn find(&self, id: &str) -> Option<&Difference> {
+        self.entries.iter().find(|entry| entry.ids.iter().any(|other| other == id))
+    }
+
+    /// Every id names an exchange, once.
+    pub(crate) fn check(&self, is_compared: impl Fn(&str) -> bool) -> Result<()> {
+        let mut seen: Vec<&str> = Vec::new();
+        for id in self.entries.iter().flat_map(|entry| &entry.ids) {
+            if !is_compared(id) {
+                bail!("differences.toml: \"{id}\" is no exchange that is compared");
+            }
+            if seen.contains(&id.as_str()) {
+                bail!("differences.toml: \"{id}\" stands there twice");
+            }
+            seen.push(id);
+        }
+        Ok(())
+    }
+}
+
+impl Difference {
+    /// Why this entry does not hold for our answer, if it does not.
+    pub(crate) fn broken_by(&self, ours: &Form) -> Option<String> {
+        let missing = !ours.to_string().contains(&self.ours);
+        missing.then(|| format!("differs, but not as declared: no \"{}\" in it", self.ours))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::{
+        class::{Class, class},
+        exchange,
+    };
+
+    #[test]
+    fn every_difference_names_an_exchange_that_is_compared() {
+        let exchanges = exchange::load().unwrap();
+        let compared = |id: &str| {
+            exchanges.iter().any(|exchange| exchange.id == id && class(exchange) == Class::Compared)
+        };
+        Differences::load().unwrap().check(compared).unwrap();
+    }
+
+    #[test]
+    fn a_stale_or_double_line_is_an_error() {
+        let entry = |ids: &[&str]| Difference {
+            ids: ids.iter().map(|&id| id.to_owned()).collect(),
+            reason: String::new(),
+            ours: String::new(),
+        };
+        let list = |entries| Differences { general: Vec::new(), entries };
+        let known = |id: &str| id == "a";
+        assert!(list(vec![entry(&["a"])]).check(known).is_ok());
+        assert!(list(vec![entry(&["b"])]).check(known).is_err());
+        assert!(list(vec![entry(&["a"]), entry(&["a"])]).check(known).is_err());
+    }
+
+    #[test]
+    fn an_answer_that_is_not_the_declared_one_breaks_the_entry() {
+        let entry =
+            Difference { ids: Vec::new(), reason: String::new(), ours: "error 141".to_owned() };
+        let error = |code| Form::Error { code, text: String::new(), method: "get".to_owned() };
+        assert!(entry.broken_by(&error(141)).is_none());
+        assert!(entry.broken_by(&error(2)).is_some());
+    }
+}

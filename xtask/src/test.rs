@@ -1,0 +1,176 @@
+//! `cargo xtask test`: everything that a change must pass, in order. `.ci/run` calls it too.
+
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+
+use crate::{
+    cargo::{self, cargo, run as run_command},
+    docs,
+    install::{self, Tool},
+    replay,
+};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Run only these steps
+    #[arg(long, value_delimiter = ',', value_name = "STEPS")]
+    only: Vec<String>,
+    /// List the steps
+    #[arg(long)]
+    list: bool,
+}
+
+/// A part of the test run.
+struct Step {
+    name: &'static str,
+    about: &'static str,
+    /// What to do when it fails.
+    advice: &'static str,
+    tools: &'static [Tool],
+    run: fn() -> Result<()>,
+}
+
+const STEPS: &[Step] = &[
+    Step {
+        name: "fmt",
+        about: "the code is formatted",
+        advice: "run `cargo fmt --all`",
+        tools: &[install::RUSTFMT],
+        run: fmt,
+    },
+    Step {
+        name: "clippy",
+        about: "no lint complains",
+        advice: "fix what clippy names; an `allow` needs a reason",
+        tools: &[install::CLIPPY],
+        run: clippy,
+    },
+    Step {
+        name: "test",
+        about: "unit tests, golden scripts, end-to-end tests, repo rules, examples in the docs",
+        advice: "for golden scripts run `UPDATE_GOLDENFILES=1 cargo test -p edgemere-command` and \
+                 review the diff",
+        tools: &[],
+        run: test,
+    },
+    Step {
+        name: "doc",
+        about: "the API documentation builds without a warning",
+        advice: "fix the links that rustdoc names",
+        tools: &[],
+        run: doc,
+    },
+    Step {
+        name: "reference",
+        about: "the generated reference is current",
+        advice: "run `cargo xtask docs` and commit what it writes",
+        tools: &[],
+        run: reference,
+    },
+    Step {
+        name: "fuzz",
+        about: "the fuzz targets compile",
+        advice: "fix fuzz/fuzz_targets; `cargo xtask fuzz` runs them",
+        tools: &[],
+        run: fuzz,
+    },
+    Step {
+        name: "replay",
+        about: "EdgeLake's captured exchanges get the captured answers",
+        advice: "see `cargo xtask replay --verbose`; a difference on purpose goes to \
+                 xtask/replay/differences.toml with its reason",
+        tools: &[],
+        run: replay::run_all,
+    },
+];
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    if args.list {
+        for Step { name, about, .. } in STEPS {
+            println!("{name:<10} {about}");
+        }
+        return Ok(());
+    }
+    let begin = Instant::now();
+    let steps = chosen(&args.only)?;
+    for (index, step) in steps.iter().enumerate() {
+        println!("\n== {}/{} {}: {}", index + 1, steps.len(), step.name, step.about);
+        one(step)?;
+    }
+    println!("\nall passed in {:.1} s", begin.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn chosen(only: &[String]) -> Result<Vec<&'static Step>> {
+    for name in only {
+        if !STEPS.iter().any(|step| step.name == name) {
+            bail!("no step \"{name}\": see `cargo xtask test --list`");
+        }
+    }
+    let wanted = |step: &&Step| only.is_empty() || only.iter().any(|name| name == step.name);
+    Ok(STEPS.iter().filter(wanted).collect())
+}
+
+fn one(step: &Step) -> Result<()> {
+    let begin = Instant::now();
+    step.tools.iter().try_for_each(install::ensure)?;
+    let Step { name, advice, .. } = step;
+    if let Err(error) = (step.run)() {
+        let again = format!("again: `cargo xtask test --only {name}`");
+        bail!("step \"{name}\" failed: {error:#}\n  {advice}\n  {again}");
+    }
+    println!("   ok in {:.1} s", begin.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn fmt() -> Result<()> {
+    run_command(&mut cargo(&["fmt", "--all", "--check"]))?;
+    // The fuzz crate is a workspace of its own.
+    run_command(&mut cargo(&["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]))
+}
+
+fn clippy() -> Result<()> {
+    run_command(&mut cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+}
+
+fn test() -> Result<()> {
+    if !install::installed(&install::NEXTEST) {
+        return run_command(&mut cargo(&["test", "--workspace"]));
+    }
+    run_command(&mut cargo(&["nextest", "run", "--workspace"]))?;
+    // Nextest leaves the examples in the documentation to cargo.
+    run_command(&mut cargo(&["test", "--workspace", "--doc"]))
+}
+
+fn doc() -> Result<()> {
+    let mut command = cargo(&["doc", "--workspace", "--no-deps"]);
+    run_command(command.env("RUSTDOCFLAGS", "-Dwarnings"))
+}
+
+fn reference() -> Result<()> {
+    docs::check()
+}
+
+fn fuzz() -> Result<()> {
+    // Without its default feature the crate compiles without libFuzzer, which is written in C++.
+    let mut command =
+        cargo(&["check", "--manifest-path", "fuzz/Cargo.toml", "--no-default-features"]);
+    run_command(command.arg("--target-dir").arg(cargo::target_folder()?.join("fuzz")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_chosen_by_name_in_their_own_order() {
+        let names = |only: &[&str]| -> Vec<&str> {
+            let only: Vec<String> = only.iter().map(|&name| name.to_owned()).collect();
+            chosen(&only).unwrap().iter().map(|step| step.name).collect()
+        };
+        assert_eq!(names(&["test", "fmt"]), ["fmt", "test"]);
+        assert_eq!(names(&[]).len(), STEPS.len());
+        assert!(chosen(&["nope".to_owned()]).is_err());
+    }
+}

@@ -4,6 +4,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use edgemere_engine::Error as Engine;
+use edgemere_engine::sql::Error as Sql;
+use edgemere_engine::storage::Error as Storage;
 use edgemere_ledger::Error as Ledger;
 
 use crate::error::Kind;
@@ -22,6 +25,15 @@ impl Code {
     pub(crate) const PROCESS: Self = Self::new(3, "Error Process Failure");
     pub(crate) const IO: Self = Self::new(4, "Error IO");
     pub(crate) const NO_FILE: Self = Self::new(12, "File does not exists");
+    pub(crate) const SQL_NOT_SUPPORTED: Self = Self::new(18, "SQL stmt not supported");
+    pub(crate) const NO_TABLE_METADATA: Self =
+        Self::new(45, "Failed to load table metadata from blockchain");
+    pub(crate) const SQL_SYNTAX: Self = Self::new(46, "Failed to parse SQL statement");
+    pub(crate) const INSERT_FAILED: Self = Self::new(52, "Insert new row failed");
+    pub(crate) const NO_OPERATOR: Self = Self::new(192, "Operator processes not enabled");
+    pub(crate) const QUERY_TIME: Self = Self::new(76, "Query processing time above limit");
+    pub(crate) const QUERY_VOLUME: Self = Self::new(77, "Query data volume above limit");
+    pub(crate) const QUERY_FAILED: Self = Self::new(165, "Failed query process");
     pub(crate) const TIME_OUT: Self = Self::new(26, "Time Out");
     pub(crate) const TABLE_STRUCTURE: Self = Self::new(66, "Table structure not available");
     pub(crate) const BAD_LEDGER: Self = Self::new(69, "Wrong blockchain structure");
@@ -79,5 +91,47 @@ pub(crate) fn ledger_code(error: &Ledger) -> Code {
         Ledger::Io { .. } | Ledger::Locked { .. } | Ledger::ReadOnly { .. } => Code::IO,
         Ledger::Corrupt { .. } | Ledger::Diverged { .. } => Code::BAD_LEDGER,
         _ => Code::WRONG_POLICY,
+    }
+}
+
+/// The kind of what is wrong with a query.
+pub(crate) fn sql_kind(error: &Sql) -> Kind {
+    match error {
+        Sql::UnknownDatabase { .. } | Sql::UnknownTable { .. } | Sql::UnknownColumn { .. } => {
+            Kind::NotFound
+        }
+        Sql::NotReadOnly { .. } => Kind::Denied,
+        Sql::TimeOut { .. } | Sql::OutOfMemory(_) => Kind::Unavailable,
+        _ => Kind::Input,
+    }
+}
+
+/// The code of what is wrong with a query.
+pub(crate) fn sql_code(error: &Sql) -> Code {
+    match error {
+        Sql::UnknownDatabase { .. } | Sql::UnknownTable { .. } => Code::NO_TABLE_METADATA,
+        Sql::NotReadOnly { .. } => Code::SQL_NOT_SUPPORTED,
+        Sql::TimeOut { .. } => Code::QUERY_TIME,
+        Sql::OutOfMemory(_) => Code::QUERY_VOLUME,
+        Sql::Execution(_) => Code::QUERY_FAILED,
+        _ => Code::SQL_SYNTAX,
+    }
+}
+
+/// The kind of what kept rows from being stored.
+pub(crate) fn engine_kind(error: &Engine) -> Kind {
+    match error {
+        Engine::Ingest(_) | Engine::NoColumns => Kind::Input,
+        Engine::Storage(error) => match error {
+            Storage::Name { .. } | Storage::Columns { .. } | Storage::TooLarge { .. } => {
+                Kind::Input
+            }
+            Storage::NotFound { .. } => Kind::NotFound,
+            Storage::Conflict { .. } => Kind::Conflict,
+            Storage::Damaged { .. } => Kind::Internal,
+            _ => Kind::Unavailable,
+        },
+        Engine::Sql(error) => sql_kind(error),
+        _ => Kind::Unavailable,
     }
 }

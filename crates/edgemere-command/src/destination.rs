@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use edgemere_ledger::{Condition, Kinds, Policy};
 use futures_util::future::join_all;
-use serde_json::Value;
 
 use crate::commands::Command;
 use crate::dispatch::Context;
 use crate::error::Error;
-use crate::format::{Media, Rendered, render};
+use crate::format::render;
 use crate::language::cursor::Cursor;
 use crate::language::term::Term;
 use crate::node::{Node, Role};
@@ -98,7 +97,7 @@ impl Destination {
         let mut replies = Vec::with_capacity(addresses.len());
         for (address, answer) in addresses.iter().zip(join_all(calls).await) {
             let answer = match answer {
-                Ok(rendered) => Ok(answer_value(rendered)),
+                Ok(rendered) => Ok(rendered.into_value().await?),
                 Err(error) if delivery.subset && !is_callers_fault(&error) => {
                     Err("Not responding".to_owned())
                 }
@@ -150,16 +149,7 @@ fn is_callers_fault(error: &Error) -> bool {
 
 async fn query_text(command: &Command, context: &Context<'_>) -> Result<String, Error> {
     let reply = command.run(context).await?;
-    Ok(render(reply, command.output()).body)
-}
-
-/// An answer as a value: JSON as it is, all else as text.
-fn answer_value(rendered: Rendered) -> Value {
-    match rendered.media {
-        Media::Json => serde_json::from_str(&rendered.body)
-            .unwrap_or_else(|_| Value::String(rendered.body.clone())),
-        Media::Text => Value::String(rendered.body),
-    }
+    render(reply, command.output()).into_text().await
 }
 
 /// The addresses that a word stands for: itself, or those of the nodes of that name.

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::code::{Code, ledger_code, ledger_kind};
+use crate::code::{Code, engine_kind, ledger_code, ledger_kind, sql_code, sql_kind};
 use crate::declaration::Effect;
 
 /// A place in a command's text, in characters.
@@ -183,8 +183,17 @@ pub enum Error {
         /// The table.
         table: String,
         /// Why.
-        source: edgemere_engine::Error,
+        source: edgemere_engine::DefinitionError,
     },
+    /// The node holds no rows.
+    #[error("this node is not an operator, which holds rows; nothing was stored")]
+    NotOperator,
+    /// Rows could not be stored.
+    #[error(transparent)]
+    Engine(#[from] edgemere_engine::Error),
+    /// A query was refused, or failed.
+    #[error(transparent)]
+    Sql(#[from] edgemere_engine::sql::Error),
     /// The text names no node to send a command to.
     #[error("cannot tell which nodes \"{destination}\" are")]
     NoDestination {
@@ -283,11 +292,13 @@ impl Error {
                 Kind::NotFound
             }
             Self::Denied { .. } => Kind::Denied,
-            Self::NotMaster { .. } | Self::BadTable { .. } => Kind::Conflict,
+            Self::NotMaster { .. } | Self::BadTable { .. } | Self::NotOperator => Kind::Conflict,
             Self::PeerUnreachable { .. } | Self::PeerTimeout { .. } => Kind::Unavailable,
             Self::PeerFailed { kind, .. } | Self::File { kind, .. } => *kind,
             Self::ScriptLine { source, .. } => source.kind(),
             Self::Ledger(error) => ledger_kind(error),
+            Self::Sql(error) => sql_kind(error),
+            Self::Engine(error) => engine_kind(error),
             Self::Internal { .. } => Kind::Internal,
         }
     }
@@ -306,6 +317,9 @@ impl Error {
             Self::UnknownVariable { .. } => Code::UNINITIALIZED,
             Self::UnknownTable { .. } => Code::TABLE_NOT_DECLARED,
             Self::Ledger(error) => ledger_code(error),
+            Self::Sql(error) => sql_code(error),
+            Self::NotOperator => Code::NO_OPERATOR,
+            Self::Engine(_) => Code::INSERT_FAILED,
             Self::BadTable { .. } => Code::TABLE_STRUCTURE,
             Self::NoDestination { .. } => Code::NO_DESTINATION,
             Self::NotMaster { .. } => Code::NO_LEDGER_TABLE,
@@ -348,7 +362,20 @@ impl Error {
                 }
             }),
             Self::Ledger(error) => error.hint(),
+            Self::Sql(error) => error.hint(),
+            Self::NotOperator => {
+                Some("send the rows to an operator: \"get data nodes\" lists them".into())
+            }
+            Self::Engine(error) => error.hint(),
             Self::ScriptLine { source, .. } => source.hint(),
+            _ => None,
+        }
+    }
+
+    /// When to try again, of a node that cannot take more rows for a while.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Engine(error) => error.retry_after(),
             _ => None,
         }
     }

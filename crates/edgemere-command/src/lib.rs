@@ -21,6 +21,7 @@ mod dispatch;
 mod error;
 mod format;
 mod host;
+pub mod ingest;
 mod language;
 mod lookup;
 mod near;
@@ -35,11 +36,17 @@ pub use commands::{Command, declarations};
 pub use declaration::{Declaration, Effect, Method};
 pub use dispatch::{COMMAND_BYTES_MAX, Outcome, Request, execute, parse};
 pub use error::{Error, Kind, Span};
-pub use format::{Format, Media, Rendered};
+pub use format::{Content, Format, Media, Rendered};
 pub use language::script;
 pub use node::{Node, Role, Settings};
 pub use peers::Peers;
 pub use principal::{Access, Principal};
+
+/// The text of a `sql` command, with options such as `format = json` and a query of any text.
+pub fn sql_command(dbms: &str, options: &str, sql: &str) -> String {
+    use language::lexer::{quote, word_or_quote};
+    format!("sql {} {options} {}", word_or_quote(dbms), quote(sql))
+}
 
 /// The version of this node's software.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
+use edgemere_engine::Engine;
 use edgemere_ledger::Ledger;
 use tokio_util::sync::CancellationToken;
 
@@ -69,6 +70,8 @@ pub struct Settings {
     pub data: PathBuf,
     /// Its ledger.
     pub ledger: Ledger,
+    /// Its rows.
+    pub engine: Engine,
     /// The way to other nodes.
     pub peers: Arc<dyn Peers>,
     /// Cancelled when the node is to stop.
@@ -162,6 +165,11 @@ impl Node {
     /// The node's ledger.
     pub fn ledger(&self) -> &Ledger {
         &self.settings.ledger
+    }
+
+    /// The node's rows.
+    pub fn engine(&self) -> &Engine {
+        &self.settings.engine
     }
 
     /// Whether the node has the role.

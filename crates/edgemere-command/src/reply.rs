@@ -5,6 +5,7 @@ use std::sync::Arc;
 use edgemere_ledger::Policy;
 use serde_json::Value;
 
+use crate::format::rows::Rows;
 use crate::format::table::Table;
 
 /// The answer of a command.
@@ -30,6 +31,8 @@ pub(crate) enum Body {
     Policies(Vec<Arc<Policy>>),
     /// What several nodes answered.
     Nodes(Vec<NodeReply>),
+    /// The rows of a query.
+    Rows(Rows),
 }
 
 /// What one of several nodes answered.
@@ -78,6 +81,11 @@ impl Reply {
     /// What several nodes answered.
     pub(crate) fn nodes(replies: Vec<NodeReply>) -> Self {
         Self::new(Body::Nodes(replies))
+    }
+
+    /// The rows of a query.
+    pub(crate) fn rows(rows: Rows) -> Self {
+        Self::new(Body::Rows(rows))
     }
 
     /// With what `format = json` gives, where that is not the body as JSON.

@@ -1,8 +1,20 @@
-//! Edgemere's data engine. It begins with what every node must know of a table before it stores a
-//! single row: the table's definition, read from the `create` text of its policy.
+//! Edgemere's data engine: tables and their types, the way of rows in, where they are kept, and SQL
+//! on them.
 //!
-//! The engine knows SQL; it does not know the command language, the network or who is asking.
+//! 1. `ingest` makes typed rows of bytes, and says which rows do not fit.
+//! 2. `storage` makes them durable, and keeps them.
+//! 3. `sql` validates a query, and streams what it finds.
+//!
+//! The engine knows Arrow, Parquet and DataFusion; it does not know the command language, the
+//! network or who is asking.
 
+mod engine;
+pub mod ingest;
+pub mod schema;
+pub mod sql;
+pub mod storage;
 mod table;
 
-pub use table::{Column, Error, SYSTEM_COLUMNS, Table};
+pub use engine::{Engine, Error, Put};
+pub use schema::{Column, Kind, SYSTEM_COLUMNS, Schema};
+pub use table::{Column as DefinedColumn, Error as DefinitionError, Table as Definition};

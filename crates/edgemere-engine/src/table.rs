@@ -5,9 +5,7 @@ use sqlparser::ast::{self, CharacterLength, DataType, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
 
-/// The columns that stand in front of every table's own: which row it is, when it came, and from
-/// which file of which operator.
-pub const SYSTEM_COLUMNS: [&str; 4] = ["row_id", "insert_timestamp", "tsd_name", "tsd_id"];
+use crate::schema::SYSTEM_COLUMNS;
 
 /// A table's definition.
 #[derive(Clone, Debug, PartialEq, Eq)]

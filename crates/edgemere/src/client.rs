@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Context;
-use edgemere_command::{Kind, Media, Method, Rendered};
+use edgemere_command::{Kind, Media, Method};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use serde_json::{Value, json};
@@ -30,6 +30,15 @@ pub(crate) struct Client {
     url: Url,
 }
 
+/// What a node answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// What the body is.
+    pub(crate) media: Media,
+    /// The body.
+    pub(crate) body: String,
+}
+
 /// What is asked.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Question {
@@ -52,7 +61,28 @@ impl Client {
     }
 
     /// Asks, and gives the answer.
-    pub(crate) async fn ask(&self, question: &Question) -> anyhow::Result<Rendered> {
+    pub(crate) async fn ask(&self, question: &Question) -> anyhow::Result<Answer> {
+        let response = self.send(question).await?;
+        self.read(response).await
+    }
+
+    /// Asks, and writes the answer piece by piece as it comes.
+    pub(crate) async fn stream(
+        &self,
+        question: &Question,
+        mut write: impl FnMut(&[u8]) -> std::io::Result<()>,
+    ) -> anyhow::Result<()> {
+        let mut response = self.send(question).await?;
+        if !response.status().is_success() {
+            return self.read(response).await.map(drop);
+        }
+        while let Some(piece) = response.chunk().await.map_err(|error| self.unreachable(&error))? {
+            write(&piece)?;
+        }
+        Ok(())
+    }
+
+    async fn send(&self, question: &Question) -> anyhow::Result<Response> {
         let command = edgemere_command::parse(&question.command)
             .map_err(|error| Failure::of_command(error, &question.command))?;
         let request = match command.declaration().method {
@@ -61,8 +91,7 @@ impl Client {
         };
         let timeout = question.timeout_s.map(|s| Duration::from_secs(s) + ANSWER_MARGIN);
         let request = timeout.into_iter().fold(request, RequestBuilder::timeout);
-        let response = request.send().await.map_err(|error| self.unreachable(&error))?;
-        self.read(response).await
+        Ok(request.send().await.map_err(|error| self.unreachable(&error))?)
     }
 
     fn get(&self, question: &Question) -> RequestBuilder {
@@ -101,16 +130,16 @@ impl Client {
         }
     }
 
-    async fn read(&self, response: Response) -> anyhow::Result<Rendered> {
+    async fn read(&self, response: Response) -> anyhow::Result<Answer> {
         let status = response.status();
         let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
-        let is_json = content_type.is_some_and(|kind| kind.contains("json"));
+        let is_json = content_type.is_some_and(|kind| kind.starts_with("application/json"));
         let body = response.text().await.map_err(|error| self.unreachable(&error))?;
         if !status.is_success() {
             return Err(self.refused(status, &body).into());
         }
         let media = if is_json { Media::Json } else { Media::Text };
-        Ok(Rendered { media, body })
+        Ok(Answer { media, body })
     }
 
     /// What the node says is wrong, or what was answered by something that is not a node.

@@ -8,7 +8,7 @@ use super::{Command, Declared};
 use crate::declaration::{Declaration, keywords};
 use crate::dispatch::Context;
 use crate::error::Error;
-use crate::format::{Media, render};
+use crate::format::render;
 use crate::language::cursor::Cursor;
 use crate::language::lexer::is_name_character;
 use crate::language::term::Term;
@@ -78,10 +78,5 @@ fn begins_command(cursor: &Cursor<'_>) -> bool {
 }
 
 async fn answer(command: &Command, context: &Context<'_>) -> Result<Value, Error> {
-    let rendered = render(command.run(context).await?, command.output());
-    Ok(match rendered.media {
-        Media::Json => serde_json::from_str(&rendered.body)
-            .unwrap_or_else(|_| Value::String(rendered.body.clone())),
-        Media::Text => Value::String(rendered.body),
-    })
+    render(command.run(context).await?, command.output()).into_value().await
 }

@@ -12,6 +12,7 @@ mod process;
 mod report;
 mod run;
 mod set;
+mod sql;
 mod test;
 
 use std::fmt;
@@ -130,6 +131,7 @@ commands! {
     GetNodeResources(Plain<get::node_resources::NodeResources>),
     GetProcesses(Plain<get::processes::Processes>),
     GetRestServerInfo(Plain<get::rest_server_info::RestServerInfo>),
+    GetRowsCount(Plain<get::rows_count::RowsCount>),
     GetStatus(get::status::Status),
     GetTables(Plain<get::tables::Tables>),
     GetVariable(get::variable::Variable),
@@ -141,6 +143,7 @@ commands! {
     RunClient(run::client::Client),
     SetNodeName(set::node_name::NodeName),
     SetVariable(set::variable::Variable),
+    Sql(sql::Sql),
     TestClusterSetup(Plain<test::cluster_setup::ClusterSetup>),
     TestNetwork(test::network::Network),
     TestNode(Plain<test::node::Node>),

@@ -2,12 +2,16 @@
 //! that its command declares, over REST, in the shell and to agents alike.
 
 pub(crate) mod mcp;
+pub(crate) mod rows;
 pub(crate) mod table;
 
 use std::cmp::Ordering;
 
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
 use serde_json::{Map, Value};
 
+use crate::error::Error;
 use crate::language::options::Output;
 use crate::language::term::text_of;
 use crate::reply::{Body, NodeReply, Reply};
@@ -23,10 +27,30 @@ pub enum Format {
     Mcp,
     /// A list of names.
     List,
+    /// `json:list`: rows as a list of objects.
+    JsonList,
+    /// `json:output`: rows as an object a line.
+    JsonOutput,
+    /// `mcp:columns`: the columns once, and rows as lists.
+    McpColumns,
+    /// Comma-separated values.
+    Csv,
+    /// An object a line.
+    Ndjson,
 }
 
 impl Format {
-    const ALL: [Self; 4] = [Self::Table, Self::Json, Self::Mcp, Self::List];
+    const ALL: [Self; 9] = [
+        Self::Table,
+        Self::Json,
+        Self::Mcp,
+        Self::List,
+        Self::JsonList,
+        Self::JsonOutput,
+        Self::McpColumns,
+        Self::Csv,
+        Self::Ndjson,
+    ];
 
     /// The name in `format = …`.
     pub fn name(self) -> &'static str {
@@ -35,6 +59,11 @@ impl Format {
             Self::Json => "json",
             Self::Mcp => "mcp",
             Self::List => "list",
+            Self::JsonList => "json:list",
+            Self::JsonOutput => "json:output",
+            Self::McpColumns => "mcp:columns",
+            Self::Csv => "csv",
+            Self::Ndjson => "ndjson",
         }
     }
 
@@ -44,13 +73,33 @@ impl Format {
 }
 
 /// A reply with its looks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Rendered {
-    /// What the body is.
+    /// What the content is.
     pub media: Media,
-    /// The body.
-    pub body: String,
+    /// The content.
+    pub content: Content,
 }
+
+/// The content of a reply.
+pub enum Content {
+    /// All of it.
+    Whole(String),
+    /// Piece by piece, for as long as somebody takes them.
+    Stream(BoxStream<'static, Result<String, Error>>),
+}
+
+impl std::fmt::Debug for Content {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Whole(text) => f.debug_tuple("Whole").field(text).finish(),
+            Self::Stream(_) => f.write_str("Stream"),
+        }
+    }
+}
+
+/// How much of a streamed reply is put together where it is wanted whole.
+const WHOLE_BYTES_MAX: usize = 64 << 20;
 
 /// What a rendered reply is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,29 +108,60 @@ pub enum Media {
     Text,
     /// JSON.
     Json,
+    /// JSON, a value a line.
+    Ndjson,
+    /// Comma-separated values.
+    Csv,
 }
 
 impl Rendered {
     fn text(body: String) -> Self {
-        Self { media: Media::Text, body }
+        Self { media: Media::Text, content: Content::Whole(body) }
     }
 
     fn json(value: &Value) -> Self {
-        Self { media: Media::Json, body: value.to_string() }
+        Self { media: Media::Json, content: Content::Whole(value.to_string()) }
+    }
+
+    /// The whole content as text.
+    pub async fn into_text(self) -> Result<String, Error> {
+        let mut stream = match self.content {
+            Content::Whole(text) => return Ok(text),
+            Content::Stream(stream) => stream,
+        };
+        let mut text = String::new();
+        while let Some(piece) = stream.next().await {
+            text.push_str(&piece?);
+            if text.len() > WHOLE_BYTES_MAX {
+                return Err(Error::Limit { what: "the reply", limit: WHOLE_BYTES_MAX });
+            }
+        }
+        Ok(text)
+    }
+
+    /// The whole content as a value: JSON as it is, all else as text.
+    pub(crate) async fn into_value(self) -> Result<Value, Error> {
+        let is_json = self.media == Media::Json;
+        let text = self.into_text().await?;
+        let value = is_json.then(|| serde_json::from_str(&text).ok()).flatten();
+        Ok(value.unwrap_or(Value::String(text)))
     }
 }
 
 /// Gives a reply the looks that were asked for.
 pub(crate) fn render(reply: Reply, output: &Output) -> Rendered {
+    if let Body::Rows(rows) = reply.body {
+        return rows::render(rows, output.format.unwrap_or(Format::Table));
+    }
     if let Some(attribute) = &output.extract {
         return Rendered::json(&mcp::extract(reply, attribute));
     }
     match output.format {
         None => own_looks(reply),
         Some(Format::Table) => people(reply),
-        Some(Format::Json) => Rendered::json(&to_json(reply)),
         Some(Format::List) => Rendered::json(&to_list(to_json(reply))),
-        Some(Format::Mcp) => Rendered::json(&mcp::to_mcp(reply)),
+        Some(Format::Mcp | Format::McpColumns) => Rendered::json(&mcp::to_mcp(reply)),
+        Some(_) => Rendered::json(&to_json(reply)),
     }
 }
 
@@ -95,7 +175,8 @@ fn own_looks(reply: Reply) -> Rendered {
 
 fn people(reply: Reply) -> Rendered {
     match reply.body {
-        Body::Done => Rendered::text(String::new()),
+        // Rows were shown before anything else was looked at.
+        Body::Done | Body::Rows(_) => Rendered::text(String::new()),
         Body::Text(text) => Rendered::text(text),
         Body::Json(value) => Rendered::json(&value),
         Body::Table(table) => Rendered::text(table.to_string()),
@@ -128,7 +209,7 @@ pub(crate) fn to_json(reply: Reply) -> Value {
         return json;
     }
     match reply.body {
-        Body::Done => Value::Object(Map::new()),
+        Body::Done | Body::Rows(_) => Value::Object(Map::new()),
         Body::Text(text) => Value::String(text),
         Body::Json(value) => value,
         Body::Table(table) => table.to_json(),

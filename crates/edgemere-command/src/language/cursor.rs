@@ -39,6 +39,13 @@ impl<'a> Cursor<'a> {
         lexeme
     }
 
+    /// Takes all of the text that is left, without the white space around it.
+    pub(crate) fn take_rest(&mut self) -> &'a str {
+        let start = skip_blank(self.source, self.offset);
+        self.offset = self.source.len();
+        self.source.get(start..).unwrap_or_default().trim_end()
+    }
+
     /// The whole text and where in it the cursor stands.
     pub(crate) fn source(&self) -> (&'a str, usize) {
         (self.source, skip_blank(self.source, self.offset))

@@ -87,7 +87,10 @@ impl Options {
         }
     }
 
-    fn parse_pairs(cursor: &mut Cursor<'_>, declaration: &Declaration) -> Result<Self, Error> {
+    pub(crate) fn parse_pairs(
+        cursor: &mut Cursor<'_>,
+        declaration: &Declaration,
+    ) -> Result<Self, Error> {
         let mut options = Self::default();
         loop {
             let key = option_key(cursor, declaration)?;

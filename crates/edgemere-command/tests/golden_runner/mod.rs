@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use edgemere_command::{
     Access, Error as CommandError, Kind, Method, Node, Peers, Principal, Rendered, Request, Role,
-    Settings, execute,
+    Settings, execute, ingest,
 };
+use edgemere_engine::Engine;
+use edgemere_engine::ingest::Input;
 use edgemere_ledger::Ledger;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -51,6 +53,11 @@ pub(crate) enum Command {
         name: String,
         text: String,
     },
+    /// Stores rows: JSON, or CSV when it does not begin with a bracket.
+    Put {
+        table: String,
+        rows: String,
+    },
     Send {
         command: String,
         #[arg(key)]
@@ -88,6 +95,7 @@ impl Runner {
     fn open(&self, name: &str, roles: &[Role], folder: &Path, index: u16) -> Arc<Node> {
         let address = |port: u16| SocketAddr::from(([127, 0, 0, 1], port + index));
         let (ledger, _) = Ledger::open(folder).unwrap();
+        let (engine, _) = Engine::open(&folder.join("rows")).unwrap();
         let node = Node::new(Settings {
             name: name.into(),
             roles: roles.to_vec(),
@@ -98,6 +106,7 @@ impl Runner {
             master: None,
             data: folder.into(),
             ledger,
+            engine,
             peers: Arc::clone(&self.network) as Arc<dyn Peers>,
             shutdown: CancellationToken::new(),
         });
@@ -134,16 +143,31 @@ impl Runner {
     fn run_request(&self, request: &Request, context: &Context) -> Result<String, Box<dyn Error>> {
         let name = context.prefix.as_deref().unwrap_or("n1");
         let node = &self.nodes.get(name).ok_or("no such node")?.node;
-        let outcome = self.runtime.block_on(execute(node, request));
-        let said = match &outcome.result {
-            Ok(rendered) => rendered.body.clone(),
+        let result =
+            self.runtime.block_on(async { execute(node, request).await.result?.into_text().await });
+        let said = match &result {
+            Ok(text) => text.clone(),
             Err(error) => describe(error, &request.command),
         };
         let said = self.masked(&said, context.tags.contains("shape"));
-        match outcome.result {
+        match result {
             Ok(_) => Ok(said),
             Err(_) => Err(said.into()),
         }
+    }
+
+    fn put(&self, table: &str, rows: &str, context: &Context) -> Result<String, Box<dyn Error>> {
+        let name = context.prefix.as_deref().unwrap_or("n1");
+        let node = &self.nodes.get(name).ok_or("no such node")?.node;
+        let (dbms, table) = table.split_once('.').ok_or("no database")?;
+        let input = if rows.starts_with(['[', '{']) { Input::Json } else { Input::Csv };
+        let put = ingest::put(node, dbms, table, input, rows.as_bytes());
+        let put = self.runtime.block_on(put).map_err(|error| describe(&error, ""))?;
+        let mut said = format!("stored {}", put.stored);
+        for rejected in &put.rejected {
+            said.push_str(&format!("\nrejected {rejected:?}"));
+        }
+        Ok(said)
     }
 
     /// What differs from run to run is shown by its name.
@@ -185,6 +209,7 @@ impl goldenscript::Runner for Runner {
                 std::fs::write(folder.join(name), text)?;
                 Ok(String::new())
             }
+            Command::Put { table, rows } => self.put(table, rows, context),
             Command::Send { command, destination, subset } => {
                 let mut request = self.request(command, &context.tags);
                 request.destination = destination.clone();

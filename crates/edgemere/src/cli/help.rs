@@ -6,7 +6,7 @@ use clap::Command;
 /// The groups of commands.
 const GROUPS: [(&str, &[&str]); 3] = [
     ("Run a node", &["node", "demo"]),
-    ("Talk to a node", &["run", "shell"]),
+    ("Talk to a node", &["run", "sql", "shell"]),
     ("Set up and look after", &["config", "ledger", "completions"]),
 ];
 

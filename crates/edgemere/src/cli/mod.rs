@@ -10,6 +10,7 @@ mod node;
 mod run;
 mod shell;
 mod signals;
+mod sql;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -51,6 +52,7 @@ enum Command {
     Node(node::Node),
     Demo(demo::Demo),
     Run(run::Run),
+    Sql(sql::Sql),
     Shell(shell::Shell),
     #[command(subcommand)]
     Config(config::Command),
@@ -88,6 +90,7 @@ impl Cli {
             Command::Node(node) => node.run(&config),
             Command::Demo(demo) => demo.run(),
             Command::Run(run) => run.run(&config),
+            Command::Sql(sql) => sql.run(&config),
             Command::Shell(shell) => shell.run(&config),
             Command::Config(command) => command.run(&config),
             Command::Ledger(command) => command.run(&config),
@@ -102,6 +105,7 @@ impl Command {
         match self {
             Self::Node(node) => node.keys.entries(),
             Self::Run(run) => run.keys.entries(),
+            Self::Sql(sql) => sql.keys.entries(),
             Self::Shell(shell) => shell.keys.entries(),
             Self::Config(command) => command.given(),
             Self::Ledger(command) => command.given(),

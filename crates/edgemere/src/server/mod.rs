@@ -18,6 +18,7 @@ use std::time::Duration;
 use anyhow::Context;
 use axum::serve::ListenerExt;
 use edgemere_command::{Access, Node, Role, Settings};
+use edgemere_engine::Engine;
 use edgemere_ledger::{Ledger, Recovery};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
@@ -85,6 +86,7 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
     let network_listener = listen("network", options.network).await?;
     let (ledger, recovery) = open_ledger(&options.data).await?;
     tracing::debug!(?recovery, "ledger opened");
+    let engine = open_engine(&options.data).await?;
     let shutdown = CancellationToken::new();
     let node = Node::new(Settings {
         name: options.name,
@@ -96,12 +98,14 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
         master: options.master,
         data: options.data,
         ledger,
+        engine,
         peers: Arc::new(HttpPeers::new()?),
         shutdown: shutdown.clone(),
     });
     if options.register {
         register::register(&node).await?;
     }
+    publish_tables(&node).await?;
     let state = State::new(Arc::clone(&node), options.access);
     let services = vec![
         serve(http_listener, http::router(Arc::clone(&state)), shutdown.clone()),
@@ -146,6 +150,9 @@ impl Running {
                 }
             }
         }
+        if let Err(error) = self.node.engine().storage().close().await {
+            tracing::warn!(%error, "the rows could not be closed");
+        }
         if let Err(error) = std::fs::remove_file(&file) {
             tracing::warn!(file = %file.display(), %error, "cannot remove the node's file");
         }
@@ -166,6 +173,26 @@ async fn open_ledger(data: &Path) -> anyhow::Result<(Ledger, Recovery)> {
     std::fs::create_dir_all(data.join("scripts"))
         .with_context(|| format!("cannot create the data folder \"{}\"", data.display()))?;
     Ok(tokio::task::spawn_blocking(move || Ledger::open(&folder)).await??)
+}
+
+async fn open_engine(data: &Path) -> anyhow::Result<Engine> {
+    let folder = data.join("rows");
+    let (engine, recovery) = tokio::task::spawn_blocking(move || Engine::open(&folder))
+        .await?
+        .context("cannot open the rows")?;
+    for damaged in &recovery.damaged {
+        tracing::error!(file = %damaged.path.display(), reason = damaged.reason, "a file is damaged");
+    }
+    tracing::debug!(?recovery, "rows opened");
+    Ok(engine)
+}
+
+/// Makes up for tables that a crash kept from being published.
+async fn publish_tables(node: &Arc<Node>) -> anyhow::Result<()> {
+    let node = Arc::clone(node);
+    tokio::task::spawn_blocking(move || edgemere_command::ingest::publish_all(&node))
+        .await?
+        .context("cannot publish the node's tables")
 }
 
 fn serve(

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use edgemere_command::{Code, Error, Kind, Media, Peers, Rendered};
+use edgemere_command::{Code, Content, Error, Kind, Media, Peers, Rendered};
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt};
 use reqwest::{Client, RequestBuilder, Response, header};
@@ -49,7 +49,7 @@ impl Peers for HttpPeers {
         timeout: Duration,
     ) -> BoxFuture<'a, Result<String, Error>> {
         let request = self.client.get(format!("http://{address}/")).header("command", "get status");
-        async move { send(request, address, timeout).await.map(|reply| reply.body) }.boxed()
+        async move { send(request, address, timeout).await?.into_text().await }.boxed()
     }
 }
 
@@ -69,7 +69,8 @@ async fn send(
     if status != 200 {
         return Err(told(address, status, &body));
     }
-    Ok(Rendered { media: if is_json { Media::Json } else { Media::Text }, body })
+    let media = if is_json { Media::Json } else { Media::Text };
+    Ok(Rendered { media, content: Content::Whole(body) })
 }
 
 fn has_json(response: &Response) -> bool {

@@ -1,20 +1,21 @@
 //! Replies over HTTP: what a command answered, or EdgeLake's error object with an honest status.
 
+use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use edgemere_command::{Error, Kind, Media, Rendered};
+use edgemere_command::{Content, Error, Kind, Media, Rendered};
+use futures_util::TryStreamExt;
 use serde_json::{Map, Value};
 
 /// EdgeLake's codes of failures that are the service's own.
 const CODE_REST_HEADERS: (u16, &str) = (110, "Error in REST headers");
 const CODE_RESOURCES: (u16, &str) = (108, "Failed to allocate resources for task");
-const CODE_NOT_SUPPORTED: (u16, &str) = (237, "Not Supported in this Version");
 const CODE_UNAUTHORIZED: (u16, &str) = (212, "Unauthorized command");
 const CODE_JSON: (u16, &str) = (6, "Error in JSON Structure");
 const CODE_PROCESS: (u16, &str) = (3, "Error Process Failure");
 
 /// When to come back to a node that is busy.
-const RETRY_AFTER_S: u32 = 1;
+const RETRY_AFTER_S: u64 = 1;
 
 /// Why there is no answer.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub(super) struct Failure {
     message: String,
     hint: Option<String>,
     column: Option<usize>,
+    /// When to come back, of somebody who sends more than the node can take.
+    retry_after_s: Option<u64>,
 }
 
 impl Failure {
@@ -44,11 +47,6 @@ impl Failure {
         Self::own(Kind::Unavailable, CODE_RESOURCES, message, Some("try again in a second"))
     }
 
-    /// The node cannot do this yet.
-    pub(super) fn not_yet(message: &str, hint: &str) -> Self {
-        Self::own(Kind::Unavailable, CODE_NOT_SUPPORTED, message.into(), Some(hint))
-    }
-
     /// A page of somebody else's asks, or asks under a false name.
     pub(super) fn foreign(message: String) -> Self {
         Self::own(Kind::Denied, CODE_UNAUTHORIZED, message, None)
@@ -61,7 +59,7 @@ impl Failure {
 
     fn own(kind: Kind, (code, text): (u16, &str), message: String, hint: Option<&str>) -> Self {
         let hint = hint.map(String::from);
-        Self { kind, code, text: text.into(), message, hint, column: None }
+        Self { kind, code, text: text.into(), message, hint, column: None, retry_after_s: None }
     }
 
     /// EdgeLake's error object. What an internal error is about is only in the log.
@@ -80,11 +78,15 @@ impl Failure {
         self.hint.map(|hint| add("hint", hint.into()));
         self.column.map(|column| add("column", column.into()));
         request_id.map(|id| add("request_id", id.into()));
-        let status = StatusCode::from_u16(self.kind.http_status());
-        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let status = match self.retry_after_s {
+            Some(_) => StatusCode::TOO_MANY_REQUESTS,
+            None => StatusCode::from_u16(self.kind.http_status())
+                .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+        };
         let mut reply = (status, json_body(&Value::Object(object))).into_response();
         if self.kind == Kind::Unavailable {
-            reply.headers_mut().insert(header::RETRY_AFTER, RETRY_AFTER_S.into());
+            let seconds = self.retry_after_s.unwrap_or(RETRY_AFTER_S);
+            reply.headers_mut().insert(header::RETRY_AFTER, seconds.into());
         }
         reply
     }
@@ -100,6 +102,7 @@ impl From<Error> for Failure {
             message: error.message(),
             hint: error.hint(),
             column: error.at().map(|at| at.start + 1),
+            retry_after_s: error.retry_after().map(|time| time.as_secs().max(1)),
         }
     }
 }
@@ -109,9 +112,17 @@ pub(super) fn answer(rendered: Rendered) -> Response {
     let content_type = match rendered.media {
         Media::Text => "text/plain; charset=utf-8",
         Media::Json => "application/json",
+        Media::Ndjson => "application/x-ndjson",
+        Media::Csv => "text/csv; charset=utf-8",
     };
-    ([(header::CONTENT_TYPE, HeaderValue::from_static(content_type))], rendered.body)
-        .into_response()
+    let body = match rendered.content {
+        Content::Whole(text) => Body::from(text),
+        Content::Stream(pieces) => Body::from_stream(pieces.inspect_err(|error| {
+            // The reply is cut off in the middle, so that it does not look whole.
+            tracing::warn!(error = error.message(), "a reply was cut off");
+        })),
+    };
+    ([(header::CONTENT_TYPE, HeaderValue::from_static(content_type))], body).into_response()
 }
 
 /// JSON as a body.

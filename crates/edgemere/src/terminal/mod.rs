@@ -8,8 +8,9 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
-use edgemere_command::{Media, Rendered};
+use edgemere_command::Media;
 
+use crate::client::Answer;
 use crate::failure::Failure;
 
 const BOLD: Style = Style::new().bold();
@@ -35,14 +36,19 @@ pub(crate) fn stderr_has_colour() -> bool {
 }
 
 /// Prints a reply: painted for people, or as it came for programs.
-pub(crate) fn print_reply(reply: &Rendered) -> io::Result<()> {
+pub(crate) fn print_reply(reply: &Answer) -> io::Result<()> {
     let body = reply.body.trim_matches('\n');
     match (reply.media, is_for_people()) {
         _ if body.is_empty() => Ok(()),
         (Media::Json, true) => print_painted(&reply::paint_json(body)),
         (Media::Text, true) => print_painted(&reply::paint_text(body)),
-        (_, false) => print(body),
+        _ => print(body),
     }
+}
+
+/// Prints a piece of a longer text on stdout as it is; whether there is still somebody who reads.
+pub(crate) fn print_piece(piece: &[u8]) -> io::Result<()> {
+    io::stdout().lock().write_all(piece)
 }
 
 /// Prints TOML, with its comments dim for people.
@@ -82,7 +88,7 @@ pub(crate) fn report(failure: &Failure) {
     say(&paint_failure(failure));
 }
 
-fn is_for_people() -> bool {
+pub(crate) fn is_for_people() -> bool {
     io::stdout().is_terminal() || AutoStream::choice(&io::stdout()) != ColorChoice::Never
 }
 

@@ -14,6 +14,7 @@ mod demo;
 mod ledger;
 mod node;
 mod rest;
+mod rows_crash;
 mod run;
 mod shell;
 mod support;

@@ -95,7 +95,8 @@ async fn errors_are_edgelakes_object_with_an_honest_status() {
         (Client::new().post(node.url()), 400, 110),
         (Client::new().post(node.url()).body("{nonsense"), 400, 6),
         (Client::new().post(node.url()).body("[]"), 400, 6),
-        (Client::new().post(node.url()).body("{\"dbms\": \"d\", \"sql\": \"s\"}"), 503, 237),
+        (Client::new().post(node.url()).body("{\"dbms\": \"d\", \"sql\": \"s\"}"), 400, 46),
+        (Client::new().post(node.url()).body("{\"dbms\": \"d\"}"), 400, 110),
     ];
     for (request, status, code) in cases {
         let (actual, reply) = error(request).await;
@@ -104,15 +105,6 @@ async fn errors_are_edgelakes_object_with_an_honest_status() {
     assert_eq!(text(post(&node, push)).await.0, 200);
     let (status, reply) = error(post(&node, push)).await;
     assert_eq!((status, &reply["err_code"]), (409, &json!(70)), "{reply}");
-}
-
-#[tokio::test]
-async fn rows_are_refused_and_not_said_to_be_stored() {
-    let node = start();
-    let put = Client::new().put(node.url()).header("dbms", "d").header("table", "t").body("[{}]");
-    let (status, reply) = error(put).await;
-    assert_eq!(status, 503);
-    assert_eq!(reply["local_msg"], "this node does not store rows yet; nothing was stored");
 }
 
 #[tokio::test]
@@ -191,7 +183,7 @@ async fn a_node_with_less_access_refuses_changes() {
 #[tokio::test]
 async fn a_long_or_broken_request_is_refused_and_the_node_goes_on() {
     let node = start();
-    let long = "x".repeat(5 << 20);
+    let long = "x".repeat(65 << 20);
     let (status, _) = error(Client::new().post(node.url()).body(long)).await;
     assert_eq!(status, 400);
     let (status, _) = error(Client::new().post(node.url()).body(vec![0xff, 0xfe])).await;
@@ -245,4 +237,61 @@ async fn a_node_registers_itself_and_follows_its_own_move() {
     let folder = node.kill();
     let node = Node::start_in(folder, &["--name", "site", "--company", "Acme"]);
     assert_eq!(error(get(&node, ports)).await.1, expected(port(&node)));
+}
+
+#[tokio::test]
+async fn a_put_followed_by_a_select_gives_the_row_back() {
+    let node = start();
+    let put = |body: &'static str| {
+        let put = Client::new().put(node.url()).header("dbms", "d").header("table", "t");
+        put.header("type", "json").header("mode", "streaming").body(body)
+    };
+    for number in 0..20 {
+        let body: &'static str = Box::leak(format!("{{\"i\": {number}}}").into_boxed_str());
+        let (status, reply) = error(put(body)).await;
+        assert_eq!((status, &reply["AnyLog.status"]), (200, &json!("Success")), "{reply}");
+        let sql = "sql d format = mcp select count(*) as n, max(i) as m from t";
+        assert_eq!(error(get(&node, sql)).await.1, json!([{ "n": number + 1, "m": number }]));
+    }
+    let (status, reply) = error(put("[{\"i\": \"x\"}, {\"i\": 100}]")).await;
+    assert_eq!(status, 207, "{reply}");
+    assert_eq!((&reply["stored"], &reply["rejected"]), (&json!(1), &json!(1)));
+    assert_eq!(reply["rows"][0]["row"], 1);
+    for (body, expected) in [("[{\"i\": \"x\"}]", 400), ("[{", 400), ("", 400)] {
+        let (status, reply) = error(put(body)).await;
+        assert_eq!(status, expected, "{reply}");
+    }
+    let no_table = Client::new().put(node.url()).header("dbms", "d").body("[{}]");
+    assert_eq!(error(no_table).await.0, 400);
+}
+
+#[tokio::test]
+async fn rows_come_in_and_go_out_in_several_forms() {
+    let node = start();
+    let ingest = |kind: &'static str, body: &'static str| {
+        let url = format!("{}/api/v1/ingest/d/t", node.url());
+        Client::new().post(url).header("content-type", kind).body(body)
+    };
+    let stored = |rows: usize| (200, json!({ "stored": rows }));
+    assert_eq!(error(ingest("application/json", "[{\"a\": 1, \"b\": \"x\"}]")).await, stored(1));
+    assert_eq!(error(ingest("application/x-ndjson", "{\"a\": 2}\n{\"a\": 3}\n")).await, stored(2));
+    assert_eq!(error(ingest("text/csv", "a,b\n4,y\n")).await, stored(1));
+    assert_eq!(error(ingest("image/png", "x")).await.0, 400);
+    let query = |accept: &'static str| {
+        let url = format!("{}/api/v1/sql", node.url());
+        let body = json!({ "dbms": "d", "sql": "select a, b from t where a in (1, 4) order by a" });
+        Client::new().post(url).header("accept", accept).json(&body)
+    };
+    let lines = "{\"a\":1,\"b\":\"x\"}\n{\"a\":4,\"b\":\"y\"}\n";
+    assert_eq!(text(query("*/*")).await, (200, lines.into()));
+    assert_eq!(text(query("application/x-ndjson")).await, (200, lines.into()));
+    assert_eq!(text(query("text/csv")).await, (200, "a,b\n1,x\n4,y\n".into()));
+    let list = "[{\"a\":1,\"b\":\"x\"},{\"a\":4,\"b\":\"y\"}]";
+    assert_eq!(text(query("application/json")).await, (200, list.into()));
+    assert_eq!(error(query("image/png")).await.0, 400);
+    let body = json!({ "dbms": "d", "sql": "select count(*) from t" });
+    let (status, reply) = error(Client::new().post(node.url()).json(&body)).await;
+    assert_eq!((status, reply), (200, json!({ "Query": [{ "count(*)": 4 }] })));
+    let body = json!({ "dbms": "d", "sql": "drop table t" });
+    assert_eq!(error(Client::new().post(node.url()).json(&body)).await.0, 403);
 }

@@ -1,6 +1,7 @@
 //! `get columns`: the columns of a table and their types, from the table's policy.
 
-use edgemere_engine::{Column, Table as Definition};
+use edgemere_engine::DefinedColumn as Column;
+use edgemere_engine::Definition;
 use serde_json::{Map, Value, json};
 
 use crate::commands::report::Report;

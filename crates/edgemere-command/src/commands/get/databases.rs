@@ -30,12 +30,22 @@ impl Report for Databases {
         for dbms in policies.iter().filter_map(|policy| policy.text("dbms")) {
             *tables.entry(dbms).or_default() += 1;
         }
+        let storage = context.node.engine().storage();
+        let local = storage.databases();
+        for dbms in &local {
+            tables.entry(dbms).or_insert_with(|| storage.tables(dbms).len());
+        }
         let columns = ["Logical DBMS", "Database Type", "Tables", "Storage"];
         let mut table = Table::new(columns).titled("Active DBMS Connections");
         let mut json = Map::new();
         for (dbms, count) in tables {
-            table.push([json!(dbms), json!("network"), json!(count), json!("On the operators")]);
-            let database = json!({ "dbms_type": "network", "tables": count });
+            let is_local = local.iter().any(|known| known == dbms);
+            let (kind, place) = match is_local {
+                true => ("edgemere", "On this node"),
+                false => ("network", "On other operators"),
+            };
+            table.push([json!(dbms), json!(kind), json!(count), json!(place)]);
+            let database = json!({ "dbms_type": kind, "tables": count });
             json.insert(dbms.to_owned(), database);
         }
         let names = json.keys().map(|name| json!({ "database": name })).collect();

@@ -13,6 +13,7 @@ pub(super) mod node_name;
 pub(super) mod node_resources;
 pub(super) mod processes;
 pub(super) mod rest_server_info;
+pub(super) mod rows_count;
 pub(super) mod status;
 pub(super) mod tables;
 pub(super) mod variable;

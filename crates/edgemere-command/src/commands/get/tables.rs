@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::format::table::Table;
 use crate::language::options::Options;
 use crate::lookup;
+use crate::node::Node;
 use crate::reply::Reply;
 
 pub(crate) struct Tables;
@@ -29,41 +30,75 @@ impl Report for Tables {
     async fn report(options: &Options, context: &Context<'_>) -> Result<Reply, Error> {
         let variables = &context.node.variables;
         let dbms = options.get("dbms").map(|dbms| dbms.text(variables)).transpose()?;
-        let policies = match dbms.as_deref() {
-            None | Some("*") => lookup::of_kind(context.node.ledger(), "table"),
-            Some(dbms) => lookup::with(context.node.ledger(), "table", &[("dbms", dbms)]),
-        };
-        let mut names: Vec<(&str, &str)> = policies
-            .iter()
-            .filter_map(|policy| Some((policy.text("dbms")?, policy.name()?)))
-            .collect();
-        names.sort_by_key(|(dbms, _)| *dbms);
-        Ok(Reply::table(for_people(&names))
-            .with_json(by_database(&names))
-            .with_mcp(for_agents(&names)))
+        let tables = tables(context.node, dbms.as_deref().filter(|dbms| *dbms != "*"));
+        Ok(Reply::table(for_people(&tables))
+            .with_json(by_database(&tables))
+            .with_mcp(for_agents(&tables)))
     }
 }
 
-fn for_people(names: &[(&str, &str)]) -> Table {
+/// A table and who knows it.
+struct Known {
+    dbms: String,
+    name: String,
+    is_local: bool,
+    is_published: bool,
+}
+
+/// The tables that the ledger or this node's storage has, by database, those of the ledger first.
+fn tables(node: &Node, wanted: Option<&str>) -> Vec<Known> {
+    let storage = node.engine().storage();
+    let policies = match wanted {
+        None => lookup::of_kind(node.ledger(), "table"),
+        Some(dbms) => lookup::with(node.ledger(), "table", &[("dbms", dbms)]),
+    };
+    let published =
+        policies.iter().filter_map(|policy| Some((policy.text("dbms")?, policy.name()?)));
+    let mut tables: Vec<_> = published
+        .map(|(dbms, name)| Known {
+            dbms: dbms.into(),
+            name: name.into(),
+            is_local: storage.table(dbms, name).is_some(),
+            is_published: true,
+        })
+        .collect();
+    let databases = wanted.map_or_else(|| storage.databases(), |dbms| vec![dbms.to_owned()]);
+    for table in databases.iter().flat_map(|dbms| storage.tables(dbms)) {
+        if !tables.iter().any(|known| known.dbms == table.dbms() && known.name == table.name()) {
+            tables.push(Known {
+                dbms: table.dbms().into(),
+                name: table.name().into(),
+                is_local: true,
+                is_published: false,
+            });
+        }
+    }
+    tables.sort_by(|a, b| a.dbms.cmp(&b.dbms));
+    tables
+}
+
+fn for_people(tables: &[Known]) -> Table {
     let columns = ["Database", "Table name", "Local DBMS", "Blockchain"];
     let mut table = Table::new(columns).grouped_by(1);
-    for (dbms, name) in names {
-        table.push([*dbms, *name, "-", "V"]);
+    let mark = |known| if known { "V" } else { "-" };
+    for Known { dbms, name, is_local, is_published } in tables {
+        table.push([dbms.as_str(), name, mark(*is_local), mark(*is_published)]);
     }
     table
 }
 
-fn by_database(names: &[(&str, &str)]) -> Value {
+fn by_database(tables: &[Known]) -> Value {
     let mut databases = Map::new();
-    for (dbms, name) in names {
-        let tables = databases.entry(*dbms).or_insert_with(|| json!({}));
-        if let Value::Object(tables) = tables {
-            tables.insert((*name).into(), json!({ "local": false, "blockchain": true }));
+    for Known { dbms, name, is_local, is_published } in tables {
+        let of_database = databases.entry(dbms.as_str()).or_insert_with(|| json!({}));
+        if let Value::Object(of_database) = of_database {
+            let known = json!({ "local": is_local, "blockchain": is_published });
+            of_database.insert(name.clone(), known);
         }
     }
     Value::Object(databases)
 }
 
-fn for_agents(names: &[(&str, &str)]) -> Value {
-    names.iter().map(|(dbms, name)| json!({ "database": dbms, "table": name })).collect()
+fn for_agents(tables: &[Known]) -> Value {
+    tables.iter().map(|known| json!({ "database": known.dbms, "table": known.name })).collect()
 }

@@ -70,8 +70,12 @@ impl Declared for Network {
         let mut table = Table::new(["Address", "Node Type", "Node Name", last]);
         let mut list = Vec::new();
         for ((address, kind, name), answer) in nodes.iter().zip(join_all(calls).await) {
+            let answer = match answer {
+                Ok(reply) => reply.into_text().await,
+                Err(error) => Err(error),
+            };
             let reason = answer.as_ref().err().map(Error::message);
-            let answer = answer.ok().map(|reply| reply.body);
+            let answer = answer.ok();
             let shown = match (&answer, self.metadata_version) {
                 (None, _) => "",
                 (Some(_), false) => "+",

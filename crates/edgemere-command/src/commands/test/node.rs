@@ -26,7 +26,11 @@ impl Report for Node {
         let http = settings.http.to_string();
         let told = |result: Result<String, Error>| result.unwrap_or_else(|error| error.message());
         let tcp = settings.peers.call(&network, "get status", PING_TIMEOUT).await;
-        let tcp = told(tcp.map(|reply| format!("[From Node {network}] {}", reply.body)));
+        let tcp = match tcp {
+            Ok(reply) => reply.into_text().await,
+            Err(error) => Err(error),
+        };
+        let tcp = told(tcp.map(|reply| format!("[From Node {network}] {reply}")));
         let rest = told(settings.peers.rest_status(&http, PING_TIMEOUT).await);
         let ledger = match super::super::blockchain::test::verify(context).await {
             Ok(_) => "Pass".into(),

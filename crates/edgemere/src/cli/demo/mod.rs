@@ -14,6 +14,7 @@ use edgemere_ledger::Scope;
 use super::node::{ask, program};
 use super::node_runtime;
 use super::signals::Signals;
+use crate::client::Answer;
 use crate::server::{self, CannotListen, Options, Running};
 use crate::terminal;
 
@@ -90,7 +91,9 @@ async fn introduce(running: &Running) -> anyhow::Result<()> {
     ));
     let principal = Principal::new("the demo", Access::Read);
     let outcome = edgemere_command::execute(running.node(), &Request::new(SHOWN, principal)).await;
-    terminal::print_reply(&outcome.result?)?;
+    let rendered = outcome.result?;
+    let media = rendered.media;
+    terminal::print_reply(&Answer { media, body: rendered.into_text().await? })?;
     terminal::say("\nCtrl-C stops it.");
     Ok(())
 }

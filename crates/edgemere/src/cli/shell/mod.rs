@@ -8,13 +8,13 @@ use std::io::{self, BufRead, IsTerminal};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use edgemere_command::{Rendered, script};
+use edgemere_command::script;
 use tokio::runtime::Runtime;
 
 use self::editor::{Editor, Typed};
 use super::client_runtime;
 use super::run::client;
-use crate::client::{Client, Question};
+use crate::client::{Answer, Client, Question};
 use crate::config::{ClientKeys, Config, Flags, keys};
 use crate::failure::Failure;
 use crate::terminal;
@@ -137,7 +137,7 @@ impl Session {
     }
 
     /// Asks, until Ctrl-C when somebody is there to press it.
-    async fn ask(&self, question: &Question) -> anyhow::Result<Option<Rendered>> {
+    async fn ask(&self, question: &Question) -> anyhow::Result<Option<Answer>> {
         if !io::stdin().is_terminal() {
             return self.client.ask(question).await.map(Some);
         }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use axum::http::{HeaderMap, Uri};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::server::reply::Failure;
 
@@ -44,11 +44,8 @@ impl Form {
         let Value::Object(object) = body else {
             return Err(Failure::bad_json("the body must be a JSON object".into()));
         };
-        if object.contains_key("dbms") {
-            return Err(Failure::not_yet(
-                "this node does not answer SQL yet",
-                "ask for metadata, as in {\"command\": \"get status\"}",
-            ));
+        if let Some(command) = sql_command(object)? {
+            self.command = Some(command);
         }
         for (name, value) in object {
             let text = value.as_str().map_or_else(|| value.to_string(), String::from);
@@ -71,6 +68,21 @@ impl Form {
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// The command of a body that has a database and a query: `{"dbms": …, "sql": …}`.
+fn sql_command(object: &Map<String, Value>) -> Result<Option<String>, Failure> {
+    let text = |key: &str| object.get(key).and_then(Value::as_str);
+    match (text("dbms"), text("sql"), text("command")) {
+        (Some(dbms), Some(sql), None) => {
+            Ok(Some(edgemere_command::sql_command(dbms, "format = json and stat = false", sql)))
+        }
+        (Some(_), None, None) => Err(Failure::bad_request(
+            "there is no query beside \"dbms\"",
+            "send {\"dbms\": \"NAME\", \"sql\": \"select …\"}",
+        )),
+        _ => Ok(None),
     }
 }
 

@@ -5,15 +5,16 @@ mod guard;
 mod html;
 mod page;
 mod rest;
+mod rows;
+mod sql;
 
 use std::sync::Arc;
 
 use axum::extract::{DefaultBodyLimit, State as Shared};
 use axum::http::header;
 use axum::response::IntoResponse;
-use axum::routing::{any, get};
+use axum::routing::{any, get, post};
 use axum::{Router, middleware};
-use edgemere_command::COMMAND_BYTES_MAX;
 use serde_json::json;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
@@ -21,6 +22,9 @@ use tower_http::trace::TraceLayer;
 
 use super::reply::json_body;
 use super::state::State;
+
+/// How much one request may bring.
+const BODY_BYTES_MAX: usize = 64 << 20;
 
 /// The routes of the HTTP port.
 pub(super) fn router(state: Arc<State>) -> Router {
@@ -35,7 +39,9 @@ pub(super) fn router(state: Arc<State>) -> Router {
         .route("/health", get(health))
         .route("/api/status", get(|| async { json_body(&json!({ "status": "ok" })) }))
         .route("/metrics", get(metrics))
-        .layer(DefaultBodyLimit::max(COMMAND_BYTES_MAX))
+        .route("/api/v1/ingest/{dbms}/{table}", post(rows::ingest))
+        .route("/api/v1/sql", post(sql::query))
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(middleware::from_fn_with_state(Arc::clone(&state), guard::own_pages_only))
         .layer(CatchPanicLayer::custom(rest::panicked))
         .layer(TraceLayer::new_for_http().make_span_with(span))

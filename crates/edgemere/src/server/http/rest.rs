@@ -8,11 +8,11 @@ use axum::extract::State as Shared;
 use axum::extract::rejection::BytesRejection;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use edgemere_command::{Method as CommandMethod, Principal, Rendered, Request};
+use edgemere_command::{Method as CommandMethod, Principal, Request};
 use serde_json::Value;
 
 use super::form::Form;
-use super::{html, page};
+use super::{html, page, rows};
 use crate::server::execute::execute;
 use crate::server::reply::{Failure, answer};
 use crate::server::state::State;
@@ -34,10 +34,7 @@ pub(super) async fn handle(
     let result = match method.as_str() {
         "GET" | "HEAD" => get(&state, &uri, &headers).await,
         "POST" => post(&state, &uri, &headers, body).await,
-        "PUT" => Err(Failure::not_yet(
-            "this node does not store rows yet; nothing was stored",
-            "keep the rows and send them again to a node that stores them",
-        )),
+        "PUT" => rows::put(&state, &headers, body).await,
         "OPTIONS" => Ok((StatusCode::NO_CONTENT, allow()).into_response()),
         _ => Ok((StatusCode::METHOD_NOT_ALLOWED, allow()).into_response()),
     };
@@ -108,15 +105,17 @@ async fn run(state: &Arc<State>, form: Form, method: CommandMethod) -> Result<Re
         ..Request::new(command, principal(state))
     };
     let rendered = execute(state, &request).await?;
-    Ok(if form.html { into_html(&rendered) } else { answer(rendered) })
-}
-
-fn into_html(rendered: &Rendered) -> Response {
-    axum::response::Html(html::document(&rendered.body)).into_response()
+    match form.html {
+        false => Ok(answer(rendered)),
+        true => {
+            let text = rendered.into_text().await?;
+            Ok(axum::response::Html(html::document(&text)).into_response())
+        }
+    }
 }
 
 /// Who asks over REST: somebody on this machine, since only its own addresses are listened on.
-fn principal(state: &State) -> Principal {
+pub(super) fn principal(state: &State) -> Principal {
     Principal::new("the local user", state.access)
 }
 

@@ -1,0 +1,179 @@
+//! The rows of a query, in the formats of `sql`: each is a stream, so that a result of any size
+//! passes through a small memory.
+
+use std::time::Instant;
+
+use edgemere_engine::sql::{Batch, Query, Times};
+use futures_util::StreamExt;
+use futures_util::stream::{BoxStream, unfold};
+use serde_json::json;
+
+use super::{Content, Format, Media, Rendered};
+use crate::error::Error;
+
+/// A query whose rows are the reply.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    pub(crate) query: Query,
+    pub(crate) times: Times,
+    /// Whether the statistics follow.
+    pub(crate) statistics: bool,
+    pub(crate) started: Instant,
+}
+
+/// Gives rows the looks of a format.
+pub(super) fn render(rows: Rows, format: Format) -> Rendered {
+    let media = match format {
+        Format::Table => Media::Text,
+        Format::Csv => Media::Csv,
+        Format::Ndjson | Format::JsonOutput => Media::Ndjson,
+        Format::Json | Format::JsonList | Format::Mcp | Format::McpColumns | Format::List => {
+            Media::Json
+        }
+    };
+    let pieces = Pieces { rows, format, count: 0, widths: Vec::new(), next: Part::Beginning };
+    Rendered { media, content: Content::Stream(pieces.stream()) }
+}
+
+struct Pieces {
+    rows: Rows,
+    format: Format,
+    count: usize,
+    widths: Vec<usize>,
+    next: Part,
+}
+
+enum Part {
+    Beginning,
+    Rows,
+    End,
+}
+
+impl Pieces {
+    fn stream(self) -> BoxStream<'static, Result<String, Error>> {
+        unfold(Some(self), |pieces| async {
+            let mut pieces = pieces?;
+            match pieces.piece().await {
+                Ok(Some(piece)) => Some((Ok(piece), Some(pieces))),
+                Ok(None) => None,
+                // After an error there is nothing more: the reply must not look whole.
+                Err(error) => Some((Err(error), None)),
+            }
+        })
+        .boxed()
+    }
+
+    async fn piece(&mut self) -> Result<Option<String>, Error> {
+        match self.next {
+            Part::Beginning => {
+                self.next = Part::Rows;
+                Ok(Some(self.beginning()))
+            }
+            Part::Rows => match self.rows.query.next().await.transpose()? {
+                Some(batch) => self.batch(&batch).map(Some),
+                None => {
+                    self.next = Part::End;
+                    Ok(Some(self.end()))
+                }
+            },
+            Part::End => Ok(None),
+        }
+    }
+
+    fn beginning(&self) -> String {
+        let columns = self.rows.query.columns();
+        match self.format {
+            Format::Json => "{\"Query\":[".into(),
+            Format::JsonList | Format::Mcp | Format::List => "[".into(),
+            Format::McpColumns => format!("{{\"columns\":{},\"rows\":[", json!(columns)),
+            Format::Table | Format::JsonOutput | Format::Ndjson | Format::Csv => String::new(),
+        }
+    }
+
+    fn batch(&mut self, batch: &Batch) -> Result<String, Error> {
+        let is_first = self.count == 0;
+        self.count += batch.rows();
+        let times = self.rows.times;
+        Ok(match self.format {
+            Format::Table => self.table(batch, is_first)?,
+            Format::Csv => batch.csv(times, is_first)?,
+            Format::JsonOutput | Format::Ndjson => batch.json_objects(times)?,
+            Format::McpColumns => joined(&batch.json_lists(times)?, is_first),
+            Format::Json | Format::JsonList | Format::Mcp | Format::List => {
+                joined(&batch.json_objects(times)?, is_first)
+            }
+        })
+    }
+
+    /// The columns are as wide as the first rows need; a later value that is wider stands out.
+    fn table(&mut self, batch: &Batch, is_first: bool) -> Result<String, Error> {
+        let cells = batch.cells(self.rows.times)?;
+        let numbers = batch.are_numbers();
+        let mut text = String::new();
+        if is_first {
+            let columns = self.rows.query.columns();
+            self.widths = widths(&columns, &cells);
+            text.push('\n');
+            push_line(&mut text, &columns, &self.widths, &[]);
+            let rules: Vec<_> = self.widths.iter().map(|width| "-".repeat(*width)).collect();
+            push_line(&mut text, &rules, &self.widths, &[]);
+        }
+        for row in &cells {
+            push_line(&mut text, row, &self.widths, &numbers);
+        }
+        Ok(text)
+    }
+
+    fn end(&self) -> String {
+        let seconds = self.rows.started.elapsed().as_secs();
+        let time = format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+        let count = self.count;
+        match (self.format, self.rows.statistics) {
+            (Format::Json, true) => format!(
+                "],\n\"Statistics\":[{{\"Count\": {count},\"Time\":\"{time}\",\"Nodes\": 0}}]}}"
+            ),
+            (Format::Json, false) | (Format::McpColumns, _) => "]}".into(),
+            (Format::JsonList | Format::Mcp | Format::List, _) => "]".into(),
+            (Format::Table, true) => format!(
+                "\n{{\"Statistics\":[{{\"Count\": {count},\n                \"Time\":\"{time}\",\n\
+                 \x20               \"Nodes\": 0}}]}}"
+            ),
+            (Format::Table | Format::Csv | Format::Ndjson | Format::JsonOutput, _) => String::new(),
+        }
+    }
+}
+
+/// Lines of JSON as the elements of a list, a comma before each but the very first.
+fn joined(lines: &str, is_first: bool) -> String {
+    let mut text = String::with_capacity(lines.len() + 1);
+    for (index, line) in lines.lines().enumerate() {
+        if index > 0 || !is_first {
+            text.push(',');
+        }
+        text.push_str(line);
+    }
+    text
+}
+
+fn widths(columns: &[String], cells: &[Vec<String>]) -> Vec<usize> {
+    let length = |text: &String| text.chars().count();
+    let of_cells = |index| cells.iter().filter_map(|row| row.get(index)).map(length).max();
+    columns
+        .iter()
+        .enumerate()
+        .map(|(index, name)| length(name).max(of_cells(index).unwrap_or(0)))
+        .collect()
+}
+
+fn push_line(text: &mut String, cells: &[String], widths: &[usize], numbers: &[bool]) {
+    for (index, cell) in cells.iter().enumerate() {
+        let width = widths.get(index).copied().unwrap_or(0);
+        let cell: String = cell.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        match numbers.get(index).copied().unwrap_or(false) {
+            true => text.push_str(&format!("{cell:>width$} ")),
+            false => text.push_str(&format!("{cell:width$} ")),
+        }
+    }
+    text.truncate(text.trim_end_matches(' ').len());
+    text.push('\n');
+}

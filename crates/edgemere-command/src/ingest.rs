@@ -1,0 +1,137 @@
+//! Rows into a node: stored by the engine, and their table made known to the network by policies.
+
+use std::sync::Arc;
+
+use edgemere_engine::ingest::Input;
+use edgemere_engine::{Put, Schema};
+use edgemere_ledger::{Ledger, Policy, Scope};
+use serde_json::json;
+
+use crate::error::Error;
+use crate::lookup;
+use crate::node::{Node, Role};
+
+/// What is said to have made a table.
+const SOURCE: &str = "Ingested rows";
+
+/// Stores rows in a table of this node: durable and visible when this returns. A table that is not
+/// there is made; it and columns that are new are published in the ledger.
+pub async fn put(
+    node: &Arc<Node>,
+    dbms: &str,
+    table: &str,
+    input: Input,
+    bytes: &[u8],
+) -> Result<Put, Error> {
+    if !node.has_role(Role::Operator) {
+        return Err(Error::NotOperator);
+    }
+    let (dbms, table) = (dbms.trim().to_lowercase(), table.trim().to_lowercase());
+    let put = node.engine().put(&dbms, &table, input, bytes).await?;
+    if let Some(schema) = put.changed.clone() {
+        let node = Arc::clone(node);
+        let published =
+            tokio::task::spawn_blocking(move || publish(&node, &dbms, &table, &schema)).await;
+        // The rows are stored. What the ledger lacks is published at the next start.
+        match published {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "the table could not be published"),
+            Err(error) => tracing::warn!(%error, "the table could not be published"),
+        }
+    }
+    Ok(put)
+}
+
+/// Publishes the tables of this node that the ledger does not know as they are.
+pub fn publish_all(node: &Node) -> Result<(), edgemere_ledger::Error> {
+    let storage = node.engine().storage();
+    for dbms in storage.databases() {
+        for table in storage.tables(&dbms) {
+            publish(node, &dbms, table.name(), &table.schema())?;
+        }
+    }
+    Ok(())
+}
+
+fn publish(
+    node: &Node,
+    dbms: &str,
+    table: &str,
+    schema: &Schema,
+) -> Result<(), edgemere_ledger::Error> {
+    let scope = if node.has_role(Role::Master) { Scope::Global } else { Scope::Local };
+    publish_table(node.ledger(), dbms, table, schema, scope)?;
+    publish_cluster(node, dbms, table, scope)
+}
+
+fn publish_table(
+    ledger: &Ledger,
+    dbms: &str,
+    table: &str,
+    schema: &Schema,
+    scope: Scope,
+) -> Result<(), edgemere_ledger::Error> {
+    let create = create_text(table, schema);
+    let known = lookup::with(ledger, "table", &[("dbms", dbms), ("name", table)]);
+    let policy = Policy::from_value(json!({ "table": {
+        "name": table, "dbms": dbms, "create": create, "source": SOURCE,
+    }}))?;
+    match known.first() {
+        None => ledger.insert(policy, scope).map(drop),
+        Some(known) if known.text("create") == Some(&create) => Ok(()),
+        Some(known) => ledger.update(known.id().unwrap_or_default(), policy).map(drop),
+    }
+}
+
+/// Says that this node's cluster holds the table, if the cluster is in the ledger.
+fn publish_cluster(
+    node: &Node,
+    dbms: &str,
+    table: &str,
+    scope: Scope,
+) -> Result<(), edgemere_ledger::Error> {
+    let settings = node.settings();
+    let ledger = node.ledger();
+    let values = [("company", settings.company.as_str()), ("name", settings.cluster.as_str())];
+    let clusters = lookup::with(ledger, "cluster", &values);
+    let parent = clusters.iter().find(|cluster| cluster.attribute("parent").is_none());
+    let Some(parent) = parent.and_then(|parent| parent.id()) else { return Ok(()) };
+    let policy = Policy::from_value(json!({ "cluster": {
+        "parent": parent,
+        "name": settings.cluster,
+        "company": settings.company,
+        "table": [{ "dbms": dbms, "name": table }],
+        "source": format!("Node at {}", settings.network),
+    }}))?;
+    match ledger.get(&policy.content_id()) {
+        Some(_) => Ok(()),
+        None => ledger.insert(policy, scope).map(drop),
+    }
+}
+
+/// The statement that would make the table, as EdgeLake writes it into a policy.
+fn create_text(table: &str, schema: &Schema) -> String {
+    let name = identifier(table);
+    let mut columns = String::new();
+    let mut indexes = String::new();
+    for column in &schema.columns {
+        let column_name = identifier(&column.name);
+        let kind = column.kind.sql();
+        columns.push_str(&format!(",  {column_name} {kind}"));
+        if kind == "timestamp" {
+            let index = identifier(&format!("{table}_{}_index", column.name));
+            indexes.push_str(&format!(" CREATE INDEX {index} ON {name}({column_name});"));
+        }
+    }
+    format!(
+        "CREATE TABLE IF NOT EXISTS {name}(  row_id SERIAL PRIMARY KEY,  insert_timestamp TIMESTAMP \
+         NOT NULL DEFAULT NOW(),  tsd_name CHAR(3),  tsd_id INT{columns} );{indexes}"
+    )
+}
+
+/// A name as SQL takes it: in quotes unless it is plain.
+fn identifier(name: &str) -> String {
+    let is_plain = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        && !name.starts_with(|c: char| c.is_ascii_digit());
+    if is_plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}

@@ -1,0 +1,207 @@
+//! The engine of a node: its storage, SQL on it, and the way of rows into it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::ingest::{self, Decoded, Input, Rejected};
+use crate::schema::{Column, Schema};
+use crate::sql::{self, Sql};
+use crate::storage::{self, Recovery, Storage, Table};
+
+/// How much memory all queries have together, in bytes.
+const QUERY_MEMORY_BYTES: usize = 1 << 30;
+
+/// How much disk space queries have that need more, in bytes.
+const SPILL_BYTES: u64 = 16 << 30;
+
+/// How long a query may take when it does not say otherwise.
+const QUERY_TIME: Duration = Duration::from_secs(300);
+
+/// How often rows are read again when the table was changed while they were read.
+const TRIES_MAX: usize = 8;
+
+/// Why rows were not stored.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The input cannot be read.
+    #[error(transparent)]
+    Ingest(#[from] ingest::Error),
+    /// The storage refused.
+    #[error(transparent)]
+    Storage(#[from] storage::Error),
+    /// SQL cannot be set up.
+    #[error(transparent)]
+    Sql(#[from] sql::Error),
+    /// The rows have no columns, so that no table can be made of them.
+    #[error("the rows have no columns")]
+    NoColumns,
+    /// The table is changed by others again and again.
+    #[error("the table \"{table}\" is being changed by others")]
+    Contended {
+        /// The table.
+        table: String,
+    },
+}
+
+impl Error {
+    /// What to do next, where there is something.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Ingest(error) => error.hint().map(String::from),
+            Self::Storage(error) => error.hint(),
+            Self::Sql(error) => error.hint(),
+            Self::NoColumns => Some("send objects with at least one key".into()),
+            Self::Contended { .. } => Some("try again".into()),
+        }
+    }
+
+    /// When to try again, of a storage that cannot take more for a while.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Storage(storage::Error::Busy { retry_after, .. }) => Some(*retry_after),
+            _ => None,
+        }
+    }
+}
+
+/// A node's engine. Clones are the same engine.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    storage: Storage,
+    sql: Sql,
+}
+
+/// What became of rows.
+#[derive(Debug)]
+pub struct Put {
+    /// How many were stored.
+    pub stored: usize,
+    /// Those that were not, the first ones when there are many.
+    pub rejected: Vec<Rejected>,
+    /// How many were not.
+    pub rejected_total: usize,
+    /// The table's columns now, when they are new or have changed.
+    pub changed: Option<Schema>,
+}
+
+impl Engine {
+    /// Opens the engine in a folder.
+    pub fn open(folder: &Path) -> Result<(Self, Recovery), Error> {
+        Self::open_with(folder, storage::Options::default())
+    }
+
+    /// Opens the engine in a folder, with a storage set up in another way.
+    pub fn open_with(folder: &Path, options: storage::Options) -> Result<(Self, Recovery), Error> {
+        let (storage, recovery) = Storage::open(folder, options)?;
+        let limits = sql::Limits {
+            memory_bytes: QUERY_MEMORY_BYTES,
+            spill_folder: folder.join("spill"),
+            spill_bytes: SPILL_BYTES,
+            time: QUERY_TIME,
+        };
+        let sql = Sql::new(storage.clone(), limits)?;
+        Ok((Self { storage, sql }, recovery))
+    }
+
+    /// SQL on the node's rows.
+    pub fn sql(&self) -> &Sql {
+        &self.sql
+    }
+
+    /// Where the rows are kept.
+    pub fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
+    /// Stores rows: durable and visible when this returns. A table that is not there is made, and
+    /// columns that it does not have are added.
+    pub async fn put(
+        &self,
+        dbms: &str,
+        table: &str,
+        input: Input,
+        bytes: &[u8],
+    ) -> Result<Put, Error> {
+        for _ in 0..TRIES_MAX {
+            if let Some(put) = self.try_put(dbms, table, input, bytes).await? {
+                return Ok(put);
+            }
+        }
+        Err(Error::Contended { table: format!("{dbms}.{table}") })
+    }
+
+    /// Stores rows, or gives none when the table has been changed since they were read.
+    async fn try_put(
+        &self,
+        dbms: &str,
+        name: &str,
+        input: Input,
+        bytes: &[u8],
+    ) -> Result<Option<Put>, Error> {
+        let known = self.storage.table(dbms, name);
+        let schema = known.as_ref().map(|table| table.schema());
+        let limits = ingest::Limits::default();
+        let decoded = ingest::decode(input, bytes, schema.as_deref(), &limits)?;
+        if decoded.accepted == 0 {
+            return Ok(Some(put_of(decoded, None)));
+        }
+        let is_new = known.is_none();
+        if decoded.schema.columns.is_empty() {
+            return Err(Error::NoColumns);
+        }
+        let Some(table) = self.prepare(dbms, name, known, &decoded).await? else {
+            return Ok(None);
+        };
+        table.append(decoded.batch.clone()).await?;
+        let changed = (is_new || !decoded.added.is_empty()).then(|| decoded.schema.clone());
+        Ok(Some(put_of(decoded, changed)))
+    }
+
+    /// The table with the columns that the rows need; none when somebody else was faster.
+    async fn prepare(
+        &self,
+        dbms: &str,
+        name: &str,
+        known: Option<Arc<Table>>,
+        decoded: &Decoded,
+    ) -> Result<Option<Arc<Table>>, Error> {
+        let Some(table) = known else {
+            let created = self.storage.create_table(dbms, name, decoded.schema.clone()).await;
+            return match created {
+                Ok(table) => Ok(Some(table)),
+                Err(storage::Error::Conflict { .. }) => Ok(None),
+                Err(error) => Err(error.into()),
+            };
+        };
+        if !decoded.added.is_empty() {
+            let added = self.storage.add_columns(&table, decoded.added.clone()).await;
+            match added {
+                Ok(()) => {}
+                Err(storage::Error::Columns { .. } | storage::Error::Conflict { .. })
+                    if has_all(&table, &decoded.added) =>
+                {
+                    return Ok(None);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Some(table))
+    }
+}
+
+/// Whether the table has columns of these names, which somebody else has added then.
+fn has_all(table: &Table, columns: &[Column]) -> bool {
+    let schema = table.schema();
+    columns.iter().all(|column| schema.position(&column.name).is_some())
+}
+
+fn put_of(decoded: Decoded, changed: Option<Schema>) -> Put {
+    Put {
+        stored: decoded.accepted,
+        rejected: decoded.rejected,
+        rejected_total: decoded.rejected_total,
+        changed,
+    }
+}

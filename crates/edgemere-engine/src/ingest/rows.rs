@@ -1,0 +1,194 @@
+//! Gathers the cells of an input by column, row after row, and makes columns of them at the end.
+//!
+//! A column is as long as the last row that has its key; what is missing is filled in later, so
+//! that a row costs what it holds and not what the table is wide.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::cell::Cell;
+use super::infer::{self, Texts};
+use super::keys::{Keys, Target};
+use super::verdicts::Verdicts;
+use super::{Decoded, Error, Limits, convert, names};
+use crate::schema::{Column, Kind, Schema};
+
+/// In how many ways the keys of an input may be written, for each column that it may have.
+const KEYS_PER_COLUMN_MAX: usize = 4;
+
+/// The rows of an input.
+pub(super) struct Rows<'a> {
+    limits: Limits,
+    columns: Vec<Cells<'a>>,
+    by_name: HashMap<String, usize>,
+    /// How many of the columns the table has already.
+    known: usize,
+    keys: Keys<'a>,
+    rows: usize,
+    /// What is wrong with the row at hand.
+    fault: Option<String>,
+    too_wide: bool,
+    verdicts: Verdicts,
+    ignored: Vec<String>,
+}
+
+/// A column.
+struct Cells<'a> {
+    name: String,
+    kind: Option<Kind>,
+    cells: Vec<Cell<'a>>,
+    /// The key that the last cell came from.
+    key: usize,
+}
+
+impl<'a> Rows<'a> {
+    /// No rows yet.
+    pub(super) fn new(known: Option<&Schema>, limits: &Limits) -> Self {
+        let known = known.map_or(&[][..], |schema| &schema.columns);
+        let cells = |column: &Column| Cells {
+            name: column.name.clone(),
+            kind: Some(column.kind),
+            cells: Vec::new(),
+            key: 0,
+        };
+        let place = |(place, column): (usize, &Column)| (column.name.clone(), place);
+        Self {
+            limits: limits.clone(),
+            columns: known.iter().map(cells).collect(),
+            by_name: known.iter().enumerate().map(place).collect(),
+            known: known.len(),
+            keys: Keys::default(),
+            rows: 0,
+            fault: None,
+            too_wide: false,
+            verdicts: Verdicts::new(limits),
+            ignored: Vec::new(),
+        }
+    }
+
+    /// Puts the value of a key into the row at hand; `place` is how many keys the row had before.
+    pub(super) fn put(&mut self, place: usize, key: Cell<'a>, value: Cell<'a>) {
+        let (Cell::Text(raw) | Cell::Escaped(raw)) = key else { return };
+        let (number, target) = match self.keys.find(place, raw) {
+            Some(found) => found,
+            None => self.add_key(place, raw, key.text().unwrap_or_default()),
+        };
+        match target {
+            Target::Column(column) => self.put_cell(column, number, value),
+            Target::Ignored => {}
+            Target::Refused(reason) => {
+                let key = self.keys.name(number);
+                self.fault.get_or_insert_with(|| format!("the key \"{key}\": {reason}"));
+            }
+        }
+    }
+
+    /// Where the values of a key go; a column is added if there is none of that name.
+    pub(super) fn target(&mut self, key: &str) -> Target {
+        let name = match names::column_name(key, self.limits.name_chars_max) {
+            Ok(name) => name,
+            Err(reason) => return Target::Refused(reason),
+        };
+        if names::is_system(&name) {
+            if !self.ignored.contains(&name) {
+                self.ignored.push(name);
+            }
+            return Target::Ignored;
+        }
+        if let Some(column) = self.by_name.get(&name) {
+            return Target::Column(*column);
+        }
+        let column = self.columns.len();
+        self.too_wide |= column >= self.limits.columns_max;
+        if self.too_wide {
+            return Target::Ignored;
+        }
+        self.by_name.insert(name.clone(), column);
+        self.columns.push(Cells { name, kind: None, cells: Vec::new(), key: 0 });
+        Target::Column(column)
+    }
+
+    /// Puts a value into a column of the row at hand.
+    pub(super) fn put_cell(&mut self, column: usize, key: usize, value: Cell<'a>) {
+        let Some(column) = self.columns.get_mut(column) else { return };
+        if column.cells.len() <= self.rows {
+            column.cells.resize(self.rows, Cell::Missing);
+            column.cells.push(value);
+            column.key = key;
+            return;
+        }
+        let (first, second) = (self.keys.name(column.key), self.keys.name(key));
+        if first != second {
+            let fault = || format!("the keys \"{first}\" and \"{second}\" are the same column");
+            self.fault.get_or_insert_with(fault);
+        } else if let Some(last) = column.cells.last_mut() {
+            *last = value;
+        }
+    }
+
+    /// Ends the row at hand, whose text is given.
+    pub(super) fn end_row(&mut self, text: &str) -> Result<(), Error> {
+        self.verdicts.add_rows(1);
+        if let Some(reason) = self.fault.take() {
+            self.verdicts.refuse(self.rows, None, text, &reason);
+        }
+        self.rows += 1;
+        self.check_width()?;
+        if self.rows > self.limits.rows_max {
+            return Err(Error::too_large("rows", self.limits.rows_max));
+        }
+        if self.rows.saturating_mul(self.columns.len()) > self.limits.cells_max {
+            return Err(Error::too_large("values (rows times columns)", self.limits.cells_max));
+        }
+        Ok(())
+    }
+
+    /// Makes sure that there are not too many columns.
+    pub(super) fn check_width(&self) -> Result<(), Error> {
+        match self.too_wide {
+            true => Err(Error::too_large("columns", self.limits.columns_max)),
+            false => Ok(()),
+        }
+    }
+
+    /// Ends the row at hand and rejects it as a whole.
+    pub(super) fn reject_row(&mut self, text: &str, reason: String) -> Result<(), Error> {
+        self.fault = Some(reason);
+        self.end_row(text)
+    }
+
+    /// Makes columns of the rows.
+    pub(super) fn decoded(mut self, texts: Texts) -> Result<Decoded, Error> {
+        let mut columns = Vec::with_capacity(self.columns.len());
+        let mut arrays = Vec::with_capacity(self.columns.len());
+        // The known columns come first, so that rows they reject say nothing about new ones.
+        for mut column in std::mem::take(&mut self.columns) {
+            column.cells.resize(self.rows, Cell::Missing);
+            let Some(kind) = column.kind.or_else(|| self.infer(&column.cells, texts)) else {
+                continue;
+            };
+            let mut refuse = |row: usize, reason: &'static str| {
+                let value = column.cells.get(row).and_then(|cell| cell.kept()).unwrap_or_default();
+                self.verdicts.refuse(row, Some(&column.name), &value, reason);
+            };
+            arrays.push(convert::array(kind, &column.cells, &mut refuse));
+            columns.push(Column { name: column.name, kind });
+        }
+        self.verdicts.decoded(self.known, columns, arrays, self.ignored)
+    }
+
+    fn infer(&self, cells: &[Cell<'a>], texts: Texts) -> Option<Kind> {
+        let refused = self.verdicts.refused().iter();
+        let left = cells.iter().zip(refused).filter(|(_, refused)| !**refused);
+        infer::kind(left.map(|(cell, _)| *cell), texts)
+    }
+
+    fn add_key(&mut self, place: usize, raw: &'a str, name: Cow<'a, str>) -> (usize, Target) {
+        self.too_wide |= self.keys.len() / KEYS_PER_COLUMN_MAX >= self.limits.columns_max;
+        if self.too_wide {
+            return (0, Target::Ignored);
+        }
+        let target = self.target(&name);
+        (self.keys.add(place, raw, name, target), target)
+    }
+}

@@ -1,0 +1,276 @@
+//! Rows from an Arrow IPC stream.
+//!
+//! The columns have types of their own, which are cast where no value changes: whole numbers, floats,
+//! decimals that a float holds, booleans, texts of every layout, dates, times, and timestamps of any
+//! unit and zone, which become microseconds of UTC. Lists and structs become JSON. A column that can
+//! not be cast refuses the input. Texts are texts: no time is looked for in them.
+//!
+//! Where a known column has another type, the values are taken by their text, as from JSON.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, AsArray, RecordBatch, StringViewBuilder, make_array, new_null_array,
+};
+use arrow::buffer::Buffer;
+use arrow::compute::{CastOptions, cast_with_options, concat_batches};
+use arrow::datatypes::{DataType, Field, FieldRef, Float64Type, Schema as ArrowSchema, TimeUnit};
+use arrow::error::ArrowError;
+use arrow::ipc::reader::StreamDecoder;
+use arrow::json::writer::{EncoderOptions, make_encoder};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+
+use super::cell::Cell;
+use super::infer::{self, Texts};
+use super::verdicts::Verdicts;
+use super::{Decoded, Error, Limits, convert, names};
+use crate::schema::{Column, Kind, Schema};
+
+/// How many times larger than the largest input the JSON of its lists and structs may become.
+const JSON_GROWTH_MAX: usize = 4;
+
+/// Reads the rows of a stream.
+pub(super) fn decode(
+    bytes: &[u8],
+    known: Option<&Schema>,
+    limits: &Limits,
+) -> Result<Decoded, Error> {
+    // The reader panics on some streams that are not what they say they are.
+    let read = catch_unwind(AssertUnwindSafe(|| rows(bytes, known, limits)));
+    read.unwrap_or_else(|_| Err(Error::Arrow { reason: "its parts do not fit together".into() }))
+}
+
+fn rows(bytes: &[u8], known: Option<&Schema>, limits: &Limits) -> Result<Decoded, Error> {
+    let batch = read(bytes, limits)?;
+    let (mut sources, ignored) = sources(&batch, limits)?;
+    let mut verdicts = Verdicts::new(limits);
+    verdicts.add_rows(batch.num_rows());
+    let (mut columns, mut arrays) = (Vec::new(), Vec::new());
+    let known = known.map_or(&[][..], |schema| &schema.columns);
+    for column in known {
+        let source = sources.iter().position(|source| source.name == column.name);
+        arrays.push(match source.map(|place| sources.remove(place)) {
+            Some(source) => source.into_column(column, &mut verdicts),
+            None => new_null_array(&column.kind.arrow(), batch.num_rows()),
+        });
+        columns.push(column.clone());
+    }
+    for source in sources {
+        let column = Column { name: source.name.clone(), kind: source.kind };
+        arrays.push(source.into_column(&column, &mut verdicts));
+        columns.push(column);
+    }
+    check_size(batch.num_rows(), columns.len(), limits)?;
+    verdicts.decoded(known.len(), columns, arrays, ignored)
+}
+
+/// All the rows of the stream.
+fn read(bytes: &[u8], limits: &Limits) -> Result<RecordBatch, Error> {
+    let refused = |error: ArrowError| Error::Arrow { reason: error.to_string() };
+    let mut buffer = Buffer::from(bytes);
+    let mut decoder = StreamDecoder::new();
+    let (mut batches, mut rows) = (Vec::new(), 0_usize);
+    while let Some(batch) = decoder.decode(&mut buffer).map_err(refused)? {
+        rows = rows.saturating_add(batch.num_rows());
+        check_size(rows, batch.num_columns(), limits)?;
+        batches.push(batch);
+    }
+    decoder.finish().map_err(refused)?;
+    let schema = decoder.schema().ok_or_else(|| Error::Arrow { reason: "no schema".into() })?;
+    check_size(rows, schema.fields().len(), limits)?;
+    concat_batches(&schema, &batches).map_err(refused)
+}
+
+fn check_size(rows: usize, columns: usize, limits: &Limits) -> Result<(), Error> {
+    if rows > limits.rows_max {
+        return Err(Error::too_large("rows", limits.rows_max));
+    }
+    if columns > limits.columns_max {
+        return Err(Error::too_large("columns", limits.columns_max));
+    }
+    if rows.saturating_mul(columns) > limits.cells_max {
+        return Err(Error::too_large("values (rows times columns)", limits.cells_max));
+    }
+    Ok(())
+}
+
+/// A column of the stream, cast to the type that is nearest to its own.
+struct Source {
+    name: String,
+    kind: Kind,
+    array: ArrayRef,
+}
+
+/// The columns of the stream by name, and the system columns among them.
+fn sources(batch: &RecordBatch, limits: &Limits) -> Result<(Vec<Source>, Vec<String>), Error> {
+    let (mut sources, mut ignored) = (Vec::<Source>::new(), Vec::new());
+    let schema = batch.schema();
+    for (place, (field, array)) in schema.fields().iter().zip(batch.columns()).enumerate() {
+        let named =
+            |reason| Error::Name { position: place + 1, name: field.name().clone(), reason };
+        let name = names::column_name(field.name(), limits.name_chars_max).map_err(named)?;
+        if names::is_system(&name) {
+            ignored.push(name);
+            continue;
+        }
+        if sources.iter().any(|source| source.name == name) {
+            let first = first_named(&schema, &name, limits);
+            return Err(Error::SameName { first, second: field.name().clone() });
+        }
+        let json_max = limits.bytes_max.saturating_mul(JSON_GROWTH_MAX);
+        let (kind, array) = nearest(field, array, json_max)
+            .map_err(|reason| Error::Column { column: field.name().clone(), reason })?;
+        sources.push(Source { name, kind, array });
+    }
+    Ok((sources, ignored))
+}
+
+fn first_named(schema: &ArrowSchema, name: &str, limits: &Limits) -> String {
+    let is = |field: &&FieldRef| {
+        names::column_name(field.name(), limits.name_chars_max).as_deref() == Ok(name)
+    };
+    schema.fields().iter().find(is).map(|field| field.name().clone()).unwrap_or_default()
+}
+
+impl Source {
+    /// The values as a column of a table.
+    fn into_column(self, column: &Column, verdicts: &mut Verdicts) -> ArrayRef {
+        self.refuse_not_finite(verdicts);
+        if *self.array.data_type() == column.kind.arrow() {
+            return self.array;
+        }
+        let texts = self.texts();
+        let cells: Vec<Cell<'_>> = texts.iter().map(|text| self.cell(text.as_deref())).collect();
+        convert::array(column.kind, &cells, &mut |row, reason| {
+            let value = texts.get(row).and_then(Option::as_deref).unwrap_or_default();
+            verdicts.refuse(row, Some(&column.name), value, reason);
+        })
+    }
+
+    /// A float may be infinite or not a number, which no other input can say and SQL cannot compare.
+    fn refuse_not_finite(&self, verdicts: &mut Verdicts) {
+        let Some(floats) = self.array.as_primitive_opt::<Float64Type>() else { return };
+        for (row, float) in floats.iter().enumerate() {
+            if let Some(float) = float.filter(|float| !float.is_finite()) {
+                verdicts.refuse(row, Some(&self.name), &float.to_string(), "not a number");
+            }
+        }
+    }
+
+    fn texts(&self) -> Vec<Option<std::borrow::Cow<'_, str>>> {
+        if let Some(texts) = self.array.as_string_view_opt() {
+            return texts.iter().map(|text| text.map(Into::into)).collect();
+        }
+        let options = FormatOptions::default();
+        let Ok(formatter) = ArrayFormatter::try_new(&self.array, &options) else {
+            return vec![None; self.array.len()];
+        };
+        let text = |row| formatter.value(row).to_string().into();
+        (0..self.array.len()).map(|row| self.array.is_valid(row).then(|| text(row))).collect()
+    }
+
+    fn cell<'a>(&self, text: Option<&'a str>) -> Cell<'a> {
+        let Some(text) = text else { return Cell::Null };
+        match self.kind {
+            Kind::Boolean => Cell::Bool(text == "true"),
+            Kind::Int | Kind::BigInt | Kind::Huge | Kind::Decimal => Cell::Number(text),
+            _ => Cell::Text(text),
+        }
+    }
+}
+
+/// The type of a table's column that is nearest to a type of Arrow, with the values in it.
+fn nearest(field: &Field, array: &ArrayRef, json_max: usize) -> Result<(Kind, ArrayRef), String> {
+    use DataType as T;
+    let to = |kind: Kind| Ok((kind, cast(array, &kind.arrow())?));
+    match array.data_type() {
+        T::Null => to(Kind::Varchar),
+        T::Boolean => to(Kind::Boolean),
+        T::Int8 | T::Int16 | T::Int32 | T::UInt8 | T::UInt16 => to(Kind::Int),
+        T::Int64 | T::UInt32 => to(Kind::BigInt),
+        T::UInt64 => to(Kind::BigInt).or_else(|_: String| to(Kind::Huge)),
+        T::Float16 | T::Float32 | T::Float64 => to(Kind::Decimal),
+        T::Decimal32(_, scale)
+        | T::Decimal64(_, scale)
+        | T::Decimal128(_, scale)
+        | T::Decimal256(_, scale) => {
+            let kind = if *scale == 0 { Kind::Huge } else { Kind::Decimal };
+            let (kind, cast_array) = to(kind)?;
+            same(array, &cast_array)?;
+            Ok((kind, cast_array))
+        }
+        T::Utf8 | T::LargeUtf8 | T::Utf8View => text(array),
+        T::Dictionary(_, values) => match values.as_ref() {
+            // Views share the text of the dictionary; any other layout would repeat it.
+            T::Utf8 | T::LargeUtf8 | T::Utf8View => text(array),
+            values => nearest(field, &cast(array, values)?, json_max),
+        },
+        T::RunEndEncoded(_, values) => {
+            let values = values.data_type();
+            nearest(field, &cast(array, values)?, json_max)
+        }
+        T::Date32 => to(Kind::Date),
+        T::Date64 => {
+            to(Kind::Date).and_then(|(kind, date)| same(array, &date).map(|()| (kind, date)))
+        }
+        T::Time32(_) | T::Time64(_) => to(Kind::Time),
+        T::Timestamp(unit, _) => Ok((Kind::Timestamp, timestamp(array, *unit)?)),
+        T::List(_)
+        | T::LargeList(_)
+        | T::FixedSizeList(..)
+        | T::ListView(_)
+        | T::LargeListView(_)
+        | T::Struct(_)
+        | T::Map(..) => Ok((Kind::Varchar, json(field, array, json_max)?)),
+        other => Err(format!("it is of type {other}")),
+    }
+}
+
+fn cast(array: &dyn Array, to: &DataType) -> Result<ArrayRef, String> {
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    cast_with_options(array, to, &options).map_err(|error| error.to_string())
+}
+
+/// Makes sure that a cast can be undone.
+fn same(array: &ArrayRef, cast_array: &ArrayRef) -> Result<(), String> {
+    let back = cast(cast_array, array.data_type())?;
+    if *back == **array { Ok(()) } else { Err("its values would lose digits".to_owned()) }
+}
+
+fn text(array: &ArrayRef) -> Result<(Kind, ArrayRef), String> {
+    let texts = cast(array, &Kind::Varchar.arrow())?;
+    let cells = texts.as_string_view().iter().map(|text| text.map_or(Cell::Null, Cell::Text));
+    let kind = infer::kind(cells, Texts::Plain).unwrap_or(Kind::Varchar);
+    Ok((kind, texts))
+}
+
+/// The values of a timestamp with a zone are of UTC already: the zone is only for showing them.
+fn timestamp(array: &ArrayRef, unit: TimeUnit) -> Result<ArrayRef, String> {
+    let data = array.to_data().into_builder().data_type(DataType::Timestamp(unit, None));
+    let utc = make_array(data.build().map_err(|error| error.to_string())?);
+    cast(&utc, &Kind::Timestamp.arrow())
+}
+
+fn json(field: &Field, array: &ArrayRef, json_max: usize) -> Result<ArrayRef, String> {
+    let field = Arc::new(field.clone());
+    let options = EncoderOptions::default().with_explicit_nulls(true);
+    let mut encoder =
+        make_encoder(&field, array, &options).map_err(|error| format!("as JSON: {error}"))?;
+    let mut builder = StringViewBuilder::with_capacity(array.len());
+    let (mut value, mut length) = (Vec::new(), 0_usize);
+    for row in 0..array.len() {
+        if encoder.is_null(row) {
+            builder.append_null();
+            continue;
+        }
+        value.clear();
+        encoder.encode(row, &mut value);
+        length = length.saturating_add(value.len());
+        if length > json_max {
+            return Err(format!("its JSON is longer than {json_max} bytes"));
+        }
+        builder.append_value(str::from_utf8(&value).map_err(|error| error.to_string())?);
+    }
+    Ok(Arc::new(builder.finish()))
+}

@@ -1,0 +1,122 @@
+//! A table's snapshot as DataFusion reads it: the Parquet files, with what their statistics rule out
+//! left aside, and the rows that have not settled yet.
+
+use std::sync::Arc;
+
+use arrow::datatypes::SchemaRef;
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::stats::Precision;
+use datafusion::common::{DFSchema, Statistics};
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::memory::MemorySourceConfig;
+use datafusion::datasource::object_store::ObjectStoreUrl;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::logical_expr::utils::conjunction;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::union::UnionExec;
+
+use crate::storage::Snapshot;
+
+/// A snapshot of a table. It keeps the snapshot's files on disk as long as it lives.
+#[derive(Debug)]
+pub(super) struct Source {
+    snapshot: Snapshot,
+    schema: SchemaRef,
+}
+
+impl Source {
+    pub(super) fn new(snapshot: Snapshot) -> Self {
+        let schema = Arc::clone(&snapshot.arrow);
+        Self { snapshot, schema }
+    }
+
+    fn files(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let mut source = ParquetSource::new(Arc::clone(&self.schema));
+        if let Some(filter) = conjunction(filters.to_vec()) {
+            let schema = DFSchema::try_from(Arc::clone(&self.schema))?;
+            source = source.with_predicate(state.create_physical_expr(filter, &schema)?);
+        }
+        let files = self.snapshot.files.iter().map(|file| {
+            let path = object_store::path::Path::from_absolute_path(&file.path)
+                .map_err(|error| DataFusionError::External(Box::new(error)))?;
+            Ok(PartitionedFile::new(path.to_string(), file.bytes))
+        });
+        let group = FileGroup::new(files.collect::<Result<Vec<_>>>()?);
+        let groups = group.split_files(state.config().target_partitions());
+        let rows = self.snapshot.files.iter().map(|file| file.rows).sum::<u64>();
+        let mut statistics = Statistics::new_unknown(&self.schema);
+        statistics.num_rows = Precision::Exact(usize::try_from(rows).unwrap_or(usize::MAX));
+        let url = ObjectStoreUrl::local_filesystem();
+        let config = FileScanConfigBuilder::new(url, Arc::new(source))
+            .with_file_groups(groups)
+            .with_projection_indices(projection.cloned())?
+            .with_limit(limit)
+            .with_statistics(statistics)
+            .build();
+        Ok(DataSourceExec::from_data_source(config))
+    }
+
+    fn fresh(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let partitions = state.config().target_partitions().max(1);
+        let mut parts = vec![Vec::new(); partitions.min(self.snapshot.fresh.len()).max(1)];
+        let count = parts.len();
+        for (index, batch) in self.snapshot.fresh.iter().enumerate() {
+            if let Some(part) = parts.get_mut(index % count) {
+                part.push(batch.clone());
+            }
+        }
+        let schema = Arc::clone(&self.schema);
+        Ok(MemorySourceConfig::try_new_exec(&parts, schema, projection.cloned())?)
+    }
+}
+
+#[async_trait]
+impl TableProvider for Source {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let fresh = self.fresh(state, projection)?;
+        if self.snapshot.files.is_empty() {
+            return Ok(fresh);
+        }
+        let files = self.files(state, projection, filters, limit)?;
+        match self.snapshot.fresh.is_empty() {
+            true => Ok(files),
+            false => UnionExec::try_new(vec![files, fresh]),
+        }
+    }
+
+    /// Filters rule out files and parts of files; what is left is filtered again.
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> Result<Vec<TableProviderFilterPushDown>> {
+        Ok(vec![TableProviderFilterPushDown::Inexact; filters.len()])
+    }
+}

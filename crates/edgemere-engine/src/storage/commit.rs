@@ -1,0 +1,126 @@
+//! The committer: a thread that takes all appends that wait, and stores them in one transaction.
+//!
+//! While one transaction is on its way to the disk, the next ones gather: the more writers there
+//! are, the more share an fsync.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::block::{Head, Prepared};
+use super::budget::Reservation;
+use super::options::QUEUE_MAX;
+use super::record::Counters;
+use super::settle;
+use super::shared::{Shared, now};
+use super::state::Chunk;
+use super::store::Apply;
+use super::writes::{Shelf, Value, Writes, json};
+use super::{Error, Receipt, Table};
+
+/// An append that waits.
+pub(crate) struct Job {
+    pub(crate) rows: Rows,
+    pub(crate) reply: oneshot::Sender<Result<Receipt, Error>>,
+}
+
+/// What it appends.
+pub(crate) struct Rows {
+    pub(crate) table: Arc<Table>,
+    pub(crate) prepared: Prepared,
+    pub(crate) room: Reservation,
+}
+
+/// Commits what comes until the storage is closed.
+pub(crate) fn run(shared: &Shared, mut queue: mpsc::Receiver<Option<Job>>) {
+    let mut jobs = Vec::new();
+    while !shared.is_closed() {
+        queue.blocking_recv_many(&mut jobs, QUEUE_MAX);
+        commit(shared, jobs.drain(..).flatten().collect());
+    }
+    // From here on nobody gets in, and who is in is served.
+    queue.close();
+    while let Ok(job) = queue.try_recv() {
+        jobs.push(job);
+    }
+    commit(shared, jobs.into_iter().flatten().collect());
+}
+
+fn commit(shared: &Shared, jobs: Vec<Job>) {
+    if jobs.is_empty() {
+        return;
+    }
+    let (rows, replies): (Vec<_>, Vec<_>) =
+        jobs.into_iter().map(|job| (job.rows, job.reply)).unzip();
+    let committed = shared.store.commit(|writes, _| store(writes, rows));
+    let answers: Vec<_> = match committed {
+        Ok(receipts) => receipts,
+        Err(error) => replies.iter().map(|_| Err(error.clone())).collect(),
+    };
+    for (reply, answer) in replies.into_iter().zip(answers) {
+        // A writer that has gone away needs no answer.
+        let _ = reply.send(answer);
+    }
+}
+
+/// Appends of many tables that become one transaction.
+#[derive(Default)]
+struct Group {
+    counters: BTreeMap<u64, Counters>,
+    blocks: Vec<((u64, u64), Value)>,
+    visible: Vec<(Arc<Table>, Chunk, Counters, Reservation)>,
+}
+
+/// Writes appends, and returns for each what its writer gets once the transaction has come through.
+fn store(
+    writes: &Writes<'_>,
+    rows: Vec<Rows>,
+) -> Result<(Vec<Result<Receipt, Error>>, Apply), Error> {
+    let mut group = Group::default();
+    let inserted = now();
+    let receipts = rows.into_iter().map(|rows| group.add(rows, inserted)).collect();
+    writes.put(Shelf::Blocks, group.blocks)?;
+    for (table, counters) in &group.counters {
+        writes.put(Shelf::Counters, [((*table, 0), json(writes.path, counters)?)])?;
+    }
+    let visible = group.visible;
+    Ok((receipts, Box::new(move || show(visible))))
+}
+
+impl Group {
+    /// Numbers the rows of an append and adds them; refuses those of a table that was dropped.
+    fn add(&mut self, rows: Rows, inserted: i64) -> Result<Receipt, Error> {
+        let Rows { table, mut prepared, room } = rows;
+        let (arrow, counters) = {
+            let state = table.state();
+            if state.dropped {
+                return Err(table.not_found());
+            }
+            (Arc::clone(&state.arrow), state.counters)
+        };
+        let counters = self.counters.entry(table.id).or_insert(counters);
+        let (number, rows, bytes) = (counters.next_block, prepared.rows(), prepared.bytes());
+        let head = Head { first_row: counters.next_row, inserted, rows };
+        let batch = prepared.complete(head, number, &arrow)?;
+        counters.next_block += 1;
+        counters.next_row += rows;
+        self.blocks.push(((table.id, number), prepared.value(head)));
+        let chunk = Chunk { blocks: (number, number), inserted, bytes, batch };
+        self.visible.push((table, chunk, *counters, room));
+        Ok(Receipt { first_row_id: head.first_row, rows })
+    }
+}
+
+/// Makes rows visible that are durable.
+fn show(visible: Vec<(Arc<Table>, Chunk, Counters, Reservation)>) {
+    for (table, chunk, counters, room) in visible {
+        let mut state = table.state_mut();
+        state.push(chunk);
+        state.counters = counters;
+        room.keep();
+        if settle::is_full(&state, table.shared()) {
+            table.shared().bell.ring();
+        }
+    }
+}

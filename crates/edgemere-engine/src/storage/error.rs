@@ -1,0 +1,156 @@
+//! What can go wrong in the storage, told apart by variant so that a caller never reads the message.
+//!
+//! An error can be cloned, since one failed transaction is the answer to many writers.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An error of the storage.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The name of a database or table has characters that it may not have.
+    #[error("\"{name}\" cannot be the name of a {what}: {reason}")]
+    Name {
+        /// What was to be named: "table".
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The columns of a table, or of a batch, are not acceptable.
+    #[error("{reason}")]
+    Columns {
+        /// What is wrong with them.
+        reason: String,
+    },
+    /// The table exists, with other columns.
+    #[error("the table \"{dbms}.{table}\" exists with other columns")]
+    Conflict {
+        /// The table's database.
+        dbms: String,
+        /// The table.
+        table: String,
+    },
+    /// There is no such table.
+    #[error("the database \"{dbms}\" has no table \"{table}\"")]
+    NotFound {
+        /// The database.
+        dbms: String,
+        /// The table.
+        table: String,
+    },
+    /// Something is over a limit.
+    #[error("{what} is over the limit of {limit}")]
+    TooLarge {
+        /// What is too large: "the batch".
+        what: &'static str,
+        /// The limit, with its unit.
+        limit: String,
+    },
+    /// Rows come faster than they settle, and memory is full.
+    #[error("the storage is busy: {reason}")]
+    Busy {
+        /// When to try again.
+        retry_after: Duration,
+        /// What keeps it from taking more.
+        reason: String,
+    },
+    /// Another process, or another storage of this one, has the folder open.
+    #[error("the storage in \"{}\" is in use", folder.display())]
+    Locked {
+        /// The folder that is in use.
+        folder: PathBuf,
+    },
+    /// The storage was closed.
+    #[error("the storage is closed")]
+    Closed,
+    /// A file does not hold what was written to it.
+    #[error("the file \"{}\" is damaged: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The operating system refused.
+    #[error("cannot {action} \"{}\"", path.display())]
+    Io {
+        /// What was tried, as a verb: "write".
+        action: &'static str,
+        /// On which file or folder.
+        path: PathBuf,
+        /// Why it failed.
+        source: Arc<io::Error>,
+    },
+}
+
+impl Error {
+    /// What the person who reads the error can do next.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Name { .. } => Some(
+                "use lower-case letters, digits and \"_\", and after the first character also \
+                 spaces, \".\", \";\" and \"-\""
+                    .to_owned(),
+            ),
+            Self::Busy { retry_after, .. } => {
+                Some(format!("try again in {} s", retry_after.as_secs().max(1)))
+            }
+            Self::Locked { .. } => {
+                Some("stop the other node, or give this one a data folder of its own".to_owned())
+            }
+            Self::Damaged { .. } => Some("restore the data folder from a copy".to_owned()),
+            _ if self.is_full() => Some("free some disk space and try again".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// Whether the disk is full.
+    pub(crate) fn is_full(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull)
+    }
+
+    pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::Io { action, path: path.to_owned(), source: Arc::new(source) }
+    }
+
+    pub(crate) fn damaged(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Damaged { path: path.to_owned(), reason: reason.into() }
+    }
+
+    pub(crate) fn columns(reason: impl Into<String>) -> Self {
+        Self::Columns { reason: reason.into() }
+    }
+
+    /// The error of the key-value store while it did something to its file.
+    pub(crate) fn store(action: &'static str, path: &Path, error: redb::Error) -> Self {
+        match error {
+            redb::Error::Io(source) => Self::io(action, path, source),
+            redb::Error::PreviousIo => {
+                Self::io(action, path, io::Error::other("an earlier write failed"))
+            }
+            other => Self::damaged(path, other.to_string()),
+        }
+    }
+
+    /// The error of the Parquet library: it wraps those of the operating system.
+    pub(crate) fn parquet(
+        action: &'static str,
+        path: &Path,
+        error: parquet::errors::ParquetError,
+    ) -> Self {
+        use parquet::errors::ParquetError;
+        match error {
+            ParquetError::External(source) => match source.downcast::<io::Error>() {
+                Ok(source) => Self::io(action, path, *source),
+                Err(source) => Self::damaged(path, source.to_string()),
+            },
+            other => Self::damaged(path, other.to_string()),
+        }
+    }
+}

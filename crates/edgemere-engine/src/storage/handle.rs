@@ -1,0 +1,308 @@
+//! The storage itself: opens a folder, keeps its tables, and closes it.
+//!
+//! Calls that wait for the disk do so on a thread of the runtime for that; the two threads of the
+//! storage, committer and keeper, live until it is closed or its last clone is dropped.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use redb::Database;
+use tokio::sync::mpsc;
+
+use super::budget::Budget;
+use super::catalog::Catalog;
+use super::commit::Job;
+use super::compact::Eagerness;
+use super::folder::Folder;
+use super::options::{CACHE_BYTES, QUEUE_MAX, TABLES_MAX};
+use super::record::{Counters, TableRecord};
+use super::shared::{Bell, Shared};
+use super::state::State;
+use super::store::{Opener, Store};
+use super::writes::Shelf;
+use super::{Dropped, Error, Options, Recovery, Retention, Stats, Table, TableStats};
+use super::{commit, compact, keeper, name, recovery, retain, settle};
+use crate::schema::{Column, Schema};
+
+/// The tables of an operator. Clones are the same storage.
+#[derive(Clone)]
+pub struct Storage {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    shared: Arc<Shared>,
+    catalog: Arc<Catalog>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Storage {
+    /// Opens the storage in a folder, and makes both when they are missing.
+    ///
+    /// This waits for the disk. What a crash left unfinished is removed and reported. The folder is
+    /// in use until the last clone, table and snapshot is dropped.
+    pub fn open(folder: &Path, options: Options) -> Result<(Self, Recovery), Error> {
+        let was_open = Arc::new(AtomicBool::new(false));
+        let noted = Arc::clone(&was_open);
+        let opener: Opener = Box::new(move |path| {
+            let noted = Arc::clone(&noted);
+            Database::builder()
+                .set_cache_size(CACHE_BYTES)
+                .set_repair_callback(move |_| noted.store(true, Ordering::Relaxed))
+                .create(path)
+        });
+        let (storage, mut recovery) = Self::open_with(folder, options, opener)?;
+        recovery.was_open = was_open.load(Ordering::Relaxed);
+        Ok((storage, recovery))
+    }
+
+    pub(crate) fn open_with(
+        folder: &Path,
+        options: Options,
+        opener: Opener,
+    ) -> Result<(Self, Recovery), Error> {
+        let folder = Arc::new(Folder::open(folder)?);
+        recovery::check_store(&folder)?;
+        let load = |transaction: &_| recovery::load(&folder, transaction);
+        let (store, tables) = Store::open(&folder.fresh(), opener, load)?;
+        let recovery = recovery::sweep(&folder, &tables)?;
+        let (queue, jobs) = mpsc::channel(QUEUE_MAX);
+        let shared = Arc::new(Shared {
+            budget: Arc::new(Budget::new(options.fresh_bytes_max)),
+            folder,
+            options,
+            store,
+            queue,
+            bell: Bell::default(),
+            trouble: Mutex::new(None),
+            closed: AtomicBool::new(false),
+        });
+        let catalog = Arc::new(Catalog::default());
+        for table in tables {
+            shared.budget.force(table.state.stats().fresh_bytes).keep();
+            let (dbms, name) = (&table.record.dbms, &table.record.name);
+            catalog.insert(Table::new(table.id, dbms, name, &shared, table.state));
+        }
+        let inner = Inner { shared, catalog, threads: Mutex::default() };
+        inner.start(jobs)?;
+        Ok((Self { inner: Arc::new(inner) }, recovery))
+    }
+
+    /// The databases, sorted.
+    #[must_use]
+    pub fn databases(&self) -> Vec<String> {
+        self.inner.catalog.databases()
+    }
+
+    /// The tables of a database, sorted by name.
+    #[must_use]
+    pub fn tables(&self, dbms: &str) -> Vec<Arc<Table>> {
+        self.inner.catalog.tables(dbms)
+    }
+
+    /// A table.
+    #[must_use]
+    pub fn table(&self, dbms: &str, name: &str) -> Option<Arc<Table>> {
+        self.inner.catalog.get(dbms, name)
+    }
+
+    /// Makes a table, durable when this returns. One that exists with the same columns is returned
+    /// as it is.
+    pub async fn create_table(
+        &self,
+        dbms: &str,
+        name: &str,
+        schema: Schema,
+    ) -> Result<Arc<Table>, Error> {
+        name::check("database", dbms)?;
+        name::check("table", name)?;
+        name::check_columns(&[], &schema.columns)?;
+        let (inner, dbms, name) = (Arc::clone(&self.inner), dbms.to_owned(), name.to_owned());
+        blocking(move || inner.create_table(&dbms, &name, &schema)).await
+    }
+
+    /// Adds columns to a table, durable when this returns. Older rows have nulls in them.
+    pub async fn add_columns(&self, table: &Arc<Table>, columns: Vec<Column>) -> Result<(), Error> {
+        let (inner, table) = (Arc::clone(&self.inner), Arc::clone(table));
+        blocking(move || inner.add_columns(&table, &columns)).await
+    }
+
+    /// Drops a table with all its rows, durable when this returns. Snapshots keep what they hold.
+    pub async fn drop_table(&self, dbms: &str, name: &str) -> Result<(), Error> {
+        let table = self
+            .table(dbms, name)
+            .ok_or_else(|| Error::NotFound { dbms: dbms.to_owned(), table: name.to_owned() })?;
+        let inner = Arc::clone(&self.inner);
+        blocking(move || inner.drop_table(&table)).await
+    }
+
+    /// Settles the rows of a table now, and returns how many.
+    pub async fn settle(&self, table: &Arc<Table>) -> Result<u64, Error> {
+        let table = Arc::clone(table);
+        blocking(move || settle::settle(&table)).await
+    }
+
+    /// Settles the rows of all tables now, and returns how many.
+    pub async fn settle_all(&self) -> Result<u64, Error> {
+        let tables = self.inner.catalog.all();
+        blocking(move || tables.iter().map(settle::settle).sum()).await
+    }
+
+    /// Merges the small files of a table now, and returns how many were merged.
+    pub async fn compact(&self, table: &Arc<Table>) -> Result<usize, Error> {
+        let table = Arc::clone(table);
+        blocking(move || compact::compact(&table, Eagerness::Eager)).await
+    }
+
+    /// Drops the files of a table that are not to be kept.
+    pub async fn retain(&self, table: &Arc<Table>, retention: Retention) -> Result<Dropped, Error> {
+        let table = Arc::clone(table);
+        blocking(move || retain::retain(&table, retention)).await
+    }
+
+    /// How much the storage holds.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        let mut total = TableStats::default();
+        let tables = self.inner.catalog.all();
+        tables.iter().for_each(|table| total.add(table.stats()));
+        Stats {
+            databases: self.databases().len(),
+            tables: tables.len(),
+            total,
+            store_bytes: self.inner.shared.store.bytes(),
+        }
+    }
+
+    /// Closes the storage: what was appended is stored, later appends fail, snapshots go on. Fresh
+    /// rows stay fresh and are there after the next open.
+    pub async fn close(&self) -> Result<(), Error> {
+        let inner = Arc::clone(&self.inner);
+        blocking(move || {
+            inner.stop();
+            Ok(())
+        })
+        .await
+    }
+}
+
+impl Inner {
+    fn start(&self, jobs: mpsc::Receiver<Option<Job>>) -> Result<(), Error> {
+        let shared = Arc::clone(&self.shared);
+        self.spawn("storage-commit", move || commit::run(&shared, jobs))?;
+        if self.shared.options.background {
+            let (shared, catalog) = (Arc::clone(&self.shared), Arc::clone(&self.catalog));
+            self.spawn("storage-keeper", move || keeper::run(&shared, &catalog))?;
+        }
+        Ok(())
+    }
+
+    fn spawn(&self, name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+        let thread = thread::Builder::new().name(name.to_owned()).spawn(run);
+        let thread = thread
+            .map_err(|error| Error::io("start a thread for", self.shared.store.path(), error))?;
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        Ok(())
+    }
+
+    fn create_table(&self, dbms: &str, name: &str, schema: &Schema) -> Result<Arc<Table>, Error> {
+        self.shared.store.commit(|writes, marks| {
+            if let Some(table) = self.catalog.get(dbms, name) {
+                if *table.schema() != *schema {
+                    return Err(Error::Conflict { dbms: dbms.into(), table: name.into() });
+                }
+                return Ok((table, Box::new(|| {})));
+            }
+            if self.catalog.len() >= TABLES_MAX {
+                let limit = format!("{TABLES_MAX} tables");
+                return Err(Error::TooLarge { what: "the storage", limit });
+            }
+            let id = marks.next_table;
+            marks.next_table += 1;
+            writes.put_json(Shelf::Tables, (id, 0), &TableRecord::new(dbms, name, schema))?;
+            let state = State::new(schema.clone(), Counters::default(), Vec::new());
+            let table = Table::new(id, dbms, name, &self.shared, state);
+            let (catalog, made) = (Arc::clone(&self.catalog), Arc::clone(&table));
+            Ok((table, Box::new(move || catalog.insert(made))))
+        })
+    }
+
+    fn add_columns(&self, table: &Arc<Table>, columns: &[Column]) -> Result<(), Error> {
+        self.shared.store.commit(|writes, _| {
+            let state = table.state();
+            if state.dropped {
+                return Err(table.not_found());
+            }
+            name::check_columns(&state.schema.columns, columns)?;
+            let wider = state.widened(columns)?;
+            let record = TableRecord::new(table.dbms(), table.name(), &wider.schema);
+            writes.put_json(Shelf::Tables, (table.id, 0), &record)?;
+            let table = Arc::clone(table);
+            Ok(((), Box::new(move || table.state_mut().widen(wider))))
+        })
+    }
+
+    fn drop_table(&self, table: &Arc<Table>) -> Result<(), Error> {
+        let _upkeep = table.upkeep();
+        self.shared.store.commit(|writes, _| {
+            let state = table.state();
+            if state.dropped {
+                return Err(table.not_found());
+            }
+            let blocks = state.blocks().map_or(0..0, |(first, last)| first..last + 1);
+            writes.remove(Shelf::Blocks, blocks.map(|block| (table.id, block)))?;
+            let files = state.files.iter().map(|file| (table.id, file.number));
+            writes.remove(Shelf::Files, files)?;
+            writes.remove(Shelf::Counters, [(table.id, 0)])?;
+            writes.remove(Shelf::Tables, [(table.id, 0)])?;
+            let (catalog, table) = (Arc::clone(&self.catalog), Arc::clone(table));
+            let apply = move || {
+                catalog.remove(table.dbms(), table.name());
+                let bytes = table.state_mut().drop_all();
+                table.shared().budget.give(bytes);
+            };
+            Ok(((), Box::new(apply)))
+        })
+    }
+
+    /// Ends the threads, then closes the store.
+    fn stop(&self) {
+        self.shared.close();
+        let threads =
+            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        for thread in threads {
+            // One that panicked has nothing more to do either.
+            let _ = thread.join();
+        }
+        self.shared.store.close();
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl fmt::Debug for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.inner.shared.store.path();
+        f.debug_struct("Storage").field("path", &path).finish_non_exhaustive()
+    }
+}
+
+/// Runs what waits for the disk where waiting is allowed.
+async fn blocking<T: Send + 'static>(
+    run: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    match tokio::task::spawn_blocking(run).await {
+        Ok(result) => result,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(Error::Closed),
+        },
+    }
+}

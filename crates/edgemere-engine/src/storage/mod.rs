@@ -1,0 +1,67 @@
+//! Where an operator's rows are kept. An appended row is durable before it is acknowledged, visible
+//! to the next snapshot, and settles later into a Parquet file that any tool can read.
+//!
+//! One folder holds `fresh.redb`, a transactional key-value file with the catalog, the manifest of
+//! Parquet files and the rows that have not settled, and `data/<dbms>/<table>/….parquet`.
+//!
+//! An append, from top to bottom:
+//!
+//! 1. [`Table::append`] checks the batch against the table's columns; `block` encodes it as an Arrow
+//!    IPC stream, on the caller's thread.
+//! 2. `budget` lets it in when the fresh rows of all tables fit in memory, after a bounded wait.
+//! 3. `commit`, one thread, takes everything that waits, numbers the rows, and writes all of it in
+//!    one transaction of `store`: one fsync for all.
+//! 4. `state` makes the rows visible, in memory. Then all of them are acknowledged.
+//! 5. `keeper`, another thread, has `settle` move them to a `file` when there are enough, in one
+//!    transaction that adds the file and removes the blocks, and has `compact` merge small files.
+//!
+//! What holds at every moment, also after kill -9:
+//!
+//! - Memory is changed only inside `store`'s lock, after the transaction that says the same.
+//! - A Parquet file is synced and has its name before the manifest names it, and is deleted only
+//!   after the manifest has ceased to name it and no snapshot holds it.
+//! - So a row is either in one block or in one file, and a file that no manifest names is garbage,
+//!   which the next open removes.
+//!
+//! The module knows Arrow, Parquet and redb. It does not know SQL, nor what the rows mean.
+
+mod block;
+mod budget;
+mod catalog;
+mod commit;
+mod compact;
+
+mod error;
+mod file;
+mod folder;
+mod keeper;
+mod name;
+mod options;
+mod record;
+mod recovery;
+mod retain;
+mod settle;
+mod shared;
+mod sort;
+mod state;
+mod stats;
+mod store;
+mod table;
+mod writes;
+
+#[cfg(test)]
+mod faults;
+
+mod handle;
+
+pub use error::Error;
+pub use file::DataFile;
+pub use handle::Storage;
+pub use options::{
+    APPEND_BYTES_MAX, APPEND_ROWS_MAX, COLUMNS_MAX, NAME_LENGTH_MAX, Options, TABLES_MAX,
+};
+pub use recovery::{Damage, Recovery};
+pub use retain::{Dropped, Retention};
+pub use state::Snapshot;
+pub use stats::{Stats, TableStats};
+pub use table::{Receipt, Table};

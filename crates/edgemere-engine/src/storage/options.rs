@@ -1,0 +1,69 @@
+//! What can be set about a storage, and the limits that cannot.
+
+use std::time::Duration;
+
+/// The most rows of one append.
+pub const APPEND_ROWS_MAX: usize = 1_000_000;
+
+/// The most bytes of one append, encoded.
+pub const APPEND_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// The most columns of a table, without the system columns.
+pub const COLUMNS_MAX: usize = 1000;
+
+/// The most tables of a storage.
+pub const TABLES_MAX: usize = 10_000;
+
+/// The most characters in the name of a database, a table or a column.
+pub const NAME_LENGTH_MAX: usize = 128;
+
+/// The most appends that wait for the committer.
+pub(crate) const QUEUE_MAX: usize = 1024;
+
+/// How much of `fresh.redb` is cached. It is written and hardly ever read.
+pub(crate) const CACHE_BYTES: usize = 32 * 1024 * 1024;
+
+/// The most rows of a row group: small enough that a query over a short time skips most of a file.
+pub(crate) const ROW_GROUP_ROWS: usize = 256 * 1024;
+
+/// How many rows are read from a Parquet file, or handed to its writer, at once.
+pub(crate) const SLICE_ROWS: usize = 64 * 1024;
+
+/// Blocks in memory are joined until they have so many rows: queries like it.
+pub(crate) const CHUNK_ROWS: usize = 8192;
+
+/// What can be set about a storage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The most bytes of rows that have not settled, in memory, over all tables.
+    pub fresh_bytes_max: u64,
+    /// How long an append waits for room before it fails as busy.
+    pub wait_max: Duration,
+    /// A table settles when it has so many fresh rows,
+    pub settle_rows: u64,
+    /// or so many bytes of them,
+    pub settle_bytes: u64,
+    /// or when the oldest is so old.
+    pub settle_age: Duration,
+    /// So many small files, one after the other, are merged into one.
+    pub compact_files: usize,
+    /// Files are merged up to this size, as the rows are in memory.
+    pub compact_bytes: u64,
+    /// Whether tables settle and compact by themselves. Without, appends never wait for room.
+    pub background: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            fresh_bytes_max: 256 * 1024 * 1024,
+            wait_max: Duration::from_secs(5),
+            settle_rows: 500_000,
+            settle_bytes: 64 * 1024 * 1024,
+            settle_age: Duration::from_secs(300),
+            compact_files: 8,
+            compact_bytes: 128 * 1024 * 1024,
+            background: true,
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What the key-value store holds besides rows, as JSON: the catalog, the counters, the manifest.
+
+use serde::{Deserialize, Serialize};
+
+use crate::schema::{Column, Kind, Schema};
+
+/// The format of the folder. Another one is not opened.
+pub(crate) const FORMAT: u32 = 1;
+
+/// What the whole storage counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Marks {
+    /// The format of everything else.
+    pub(crate) format: u32,
+    /// The number of the last transaction.
+    pub(crate) sequence: u64,
+    /// The next table's id.
+    pub(crate) next_table: u64,
+    /// The next Parquet file's number.
+    pub(crate) next_file: u64,
+}
+
+impl Default for Marks {
+    fn default() -> Self {
+        Self { format: FORMAT, sequence: 0, next_table: 1, next_file: 1 }
+    }
+}
+
+/// A table in the catalog.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TableRecord {
+    pub(crate) dbms: String,
+    pub(crate) name: String,
+    columns: Vec<ColumnRecord>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct ColumnRecord {
+    name: String,
+    kind: String,
+}
+
+/// What a table counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Counters {
+    pub(crate) next_row: u64,
+    pub(crate) next_block: u64,
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self { next_row: 1, next_block: 1 }
+    }
+}
+
+/// A Parquet file in the manifest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FileRecord {
+    /// The file's name, without its folder.
+    pub(crate) name: String,
+    pub(crate) rows: u64,
+    /// Its size on disk.
+    pub(crate) bytes: u64,
+    /// The size of its rows in memory.
+    pub(crate) memory_bytes: u64,
+    /// How many of the table's columns it has: the first so many, as new ones come last.
+    pub(crate) columns: usize,
+    /// The first and the last row id.
+    pub(crate) row_ids: (u64, u64),
+    /// The earliest and latest insert, in microseconds.
+    pub(crate) inserted: (i64, i64),
+    /// The earliest and latest value of the first timestamp column, in microseconds.
+    pub(crate) times: Option<(i64, i64)>,
+}
+
+impl TableRecord {
+    pub(crate) fn new(dbms: &str, name: &str, schema: &Schema) -> Self {
+        let column =
+            |column: &Column| ColumnRecord { name: column.name.clone(), kind: column.kind.sql() };
+        let columns = schema.columns.iter().map(column).collect();
+        Self { dbms: dbms.to_owned(), name: name.to_owned(), columns }
+    }
+
+    /// The table's columns; `None` when one is of a type that is not known.
+    pub(crate) fn schema(&self) -> Option<Schema> {
+        let column = |column: &ColumnRecord| {
+            Some(Column { name: column.name.clone(), kind: kind(&column.kind)? })
+        };
+        Some(Schema { columns: self.columns.iter().map(column).collect::<Option<_>>()? })
+    }
+}
+
+/// The inverse of [`Kind::sql`].
+fn kind(text: &str) -> Option<Kind> {
+    const PLAIN: [Kind; 9] = [
+        Kind::Int,
+        Kind::BigInt,
+        Kind::Huge,
+        Kind::Decimal,
+        Kind::Boolean,
+        Kind::Date,
+        Kind::Time,
+        Kind::Timestamp,
+        Kind::Varchar,
+    ];
+    if let Some(length) = text.strip_prefix("char(").and_then(|rest| rest.strip_suffix(')')) {
+        return length.parse().ok().map(Kind::Char);
+    }
+    PLAIN.into_iter().find(|kind| kind.sql() == text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schema_comes_back_as_it_was() {
+        let kinds = [
+            Kind::Int,
+            Kind::BigInt,
+            Kind::Huge,
+            Kind::Decimal,
+            Kind::Boolean,
+            Kind::Date,
+            Kind::Time,
+            Kind::Timestamp,
+            Kind::Char(0),
+            Kind::Char(u32::MAX),
+            Kind::Varchar,
+        ];
+        let column = |kind: Kind| Column { name: format!("c \"{}\" é", kind.sql()), kind };
+        let schema = Schema { columns: kinds.into_iter().map(column).collect() };
+        let json = serde_json::to_vec(&TableRecord::new("d", "t", &schema)).unwrap();
+        let record: TableRecord = serde_json::from_slice(&json).unwrap();
+        assert_eq!(record.schema(), Some(schema));
+        assert_eq!(kind("char(x)"), None);
+        assert_eq!(kind("blob"), None);
+    }
+}

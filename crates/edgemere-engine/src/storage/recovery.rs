@@ -1,0 +1,181 @@
+//! From a folder to tables: reads what the store holds, checks that it fits together, and removes
+//! what a crash left behind.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use redb::ReadTransaction;
+
+use super::folder::Folder;
+use super::record::{Counters, FileRecord, TableRecord};
+use super::state::{Chunk, State};
+use super::writes::{Shelf, parse, read};
+use super::{DataFile, Error, block};
+
+/// What opening a storage found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// How many tables there are.
+    pub tables: usize,
+    /// How many rows had not settled.
+    pub fresh_rows: u64,
+    /// How many Parquet files there are.
+    pub files: usize,
+    /// Whether the storage was not closed before: a crash, or a kill.
+    pub was_open: bool,
+    /// Files that were removed, because a crash left them unfinished or without use.
+    pub removed: Vec<PathBuf>,
+    /// Files that are not as they should be. Reading their tables fails.
+    pub damaged: Vec<Damage>,
+}
+
+/// A file that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// A table as it was read.
+pub(crate) struct Loaded {
+    pub(crate) id: u64,
+    pub(crate) record: TableRecord,
+    pub(crate) state: State,
+}
+
+/// Reads all tables.
+pub(crate) fn load(
+    folder: &Arc<Folder>,
+    transaction: &ReadTransaction,
+) -> Result<Vec<Loaded>, Error> {
+    let path = folder.fresh();
+    let mut loader = Loader { folder, path: &path, tables: BTreeMap::new() };
+    let mut counters = BTreeMap::new();
+    read(transaction, &path, Shelf::Counters, |key, value| {
+        counters.insert(key.0, parse::<Counters>(&path, value)?);
+        Ok(())
+    })?;
+    read(transaction, &path, Shelf::Tables, |key, value| {
+        loader.table(key.0, counters.get(&key.0).copied().unwrap_or_default(), value)
+    })?;
+    read(transaction, &path, Shelf::Files, |key, value| loader.file(key, value))?;
+    let mut ends = BTreeMap::new();
+    read(transaction, &path, Shelf::Blocks, |key, value| {
+        ends.insert(key.0, loader.block(key, value, ends.get(&key.0).copied())?);
+        Ok(())
+    })?;
+    for (id, end) in ends {
+        if loader.find(id)?.state.counters != end {
+            return Err(loader.unfit(id, "its last block is not the last"));
+        }
+    }
+    Ok(loader.tables.into_values().collect())
+}
+
+struct Loader<'a> {
+    folder: &'a Arc<Folder>,
+    path: &'a Path,
+    tables: BTreeMap<u64, Loaded>,
+}
+
+impl Loader<'_> {
+    fn table(&mut self, id: u64, counters: Counters, value: &[u8]) -> Result<(), Error> {
+        let record: TableRecord = parse(self.path, value)?;
+        let schema = record.schema().ok_or_else(|| self.unfit(id, "a column has no known type"))?;
+        let state = State::new(schema, counters, Vec::new());
+        self.tables.insert(id, Loaded { id, record, state });
+        Ok(())
+    }
+
+    fn file(&mut self, (id, number): (u64, u64), value: &[u8]) -> Result<(), Error> {
+        let record: FileRecord = parse(self.path, value)?;
+        let folder = Arc::clone(self.folder);
+        let table = self.find(id)?;
+        let at = folder.table(&table.record.dbms, &table.record.name);
+        let file = DataFile::known(&folder, &at, number, record);
+        table.state.replace(&[], Some(Arc::new(file)));
+        Ok(())
+    }
+
+    /// Adds the rows of a block, which must follow those of the one before, and returns what comes
+    /// after it.
+    fn block(
+        &mut self,
+        (id, number): (u64, u64),
+        value: &[u8],
+        expected: Option<Counters>,
+    ) -> Result<Counters, Error> {
+        let path = self.path;
+        let state = &mut self.find(id)?.state;
+        let (head, batch, bytes) = block::restore(path, value, number, &state.arrow)?;
+        let found = Counters { next_row: head.first_row, next_block: number };
+        if expected.is_some_and(|expected| expected != found) {
+            return Err(self.unfit(id, "a block is missing"));
+        }
+        state.push(Chunk { blocks: (number, number), inserted: head.inserted, bytes, batch });
+        Ok(Counters { next_row: head.first_row + head.rows, next_block: number + 1 })
+    }
+
+    fn find(&mut self, id: u64) -> Result<&mut Loaded, Error> {
+        let path = self.path;
+        self.tables
+            .get_mut(&id)
+            .ok_or_else(|| Error::damaged(path, format!("it has rows of an unknown table {id}")))
+    }
+
+    fn unfit(&self, id: u64, reason: &str) -> Error {
+        Error::damaged(self.path, format!("table {id}: {reason}"))
+    }
+}
+
+/// Refuses a folder that has Parquet files and no store: they would all look like garbage.
+pub(crate) fn check_store(folder: &Folder) -> Result<(), Error> {
+    let path = folder.fresh();
+    let is_new = fs::metadata(&path).map_or(true, |metadata| metadata.len() == 0);
+    if is_new && !folder.parquet_files()?.is_empty() {
+        return Err(Error::damaged(&path, "it is missing, but there are Parquet files"));
+    }
+    Ok(())
+}
+
+/// Compares the files that are there with those that should be, and removes what a crash left.
+pub(crate) fn sweep(folder: &Folder, tables: &[Loaded]) -> Result<Recovery, Error> {
+    let files = || tables.iter().flat_map(|table| &table.state.files);
+    let mut recovery = Recovery {
+        tables: tables.len(),
+        fresh_rows: tables.iter().map(|table| table.state.stats().fresh_rows).sum(),
+        files: files().count(),
+        ..Recovery::default()
+    };
+    let known: HashSet<_> = files().map(|file| file.path.as_path()).collect();
+    for path in folder.parquet_files()? {
+        if !known.contains(path.as_path()) {
+            fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
+            recovery.removed.push(path);
+        }
+    }
+    folder.remove_empty_folders()?;
+    for file in files() {
+        if let Some(reason) = damage(file) {
+            let path = file.path.display();
+            tracing::error!(%path, reason, "a file of a table is damaged");
+            recovery.damaged.push(Damage { path: file.path.clone(), reason });
+        }
+    }
+    Ok(recovery)
+}
+
+/// What is wrong with a file, as far as can be seen from outside.
+fn damage(file: &DataFile) -> Option<String> {
+    match fs::metadata(&file.path) {
+        Ok(metadata) if metadata.len() == file.bytes => None,
+        Ok(metadata) => {
+            Some(format!("it has {} bytes, and {} were written", metadata.len(), file.bytes))
+        }
+        Err(error) => Some(error.to_string()),
+    }
+}

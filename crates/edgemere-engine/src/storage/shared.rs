@@ -1,0 +1,76 @@
+//! What tables, the committer and the keeper share: everything but the catalog.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::Options;
+use super::budget::Budget;
+use super::commit::Job;
+use super::folder::Folder;
+use super::store::Store;
+
+/// What is shared.
+pub(crate) struct Shared {
+    pub(crate) folder: Arc<Folder>,
+    pub(crate) options: Options,
+    pub(crate) store: Store,
+    pub(crate) budget: Arc<Budget>,
+    /// Appends on their way to the committer; nothing only wakes it.
+    pub(crate) queue: mpsc::Sender<Option<Job>>,
+    pub(crate) bell: Bell,
+    /// Why the last settling failed, while it does.
+    pub(crate) trouble: Mutex<Option<String>>,
+    pub(crate) closed: AtomicBool,
+}
+
+impl Shared {
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Tells both threads that there is no more to do.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.bell.ring();
+        // When the queue is full the committer is awake.
+        let _ = self.queue.try_send(None);
+    }
+
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_trouble(&self, trouble: Option<String>) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+    }
+}
+
+/// Wakes the keeper.
+#[derive(Debug, Default)]
+pub(crate) struct Bell {
+    rung: Mutex<bool>,
+    condition: Condvar,
+}
+
+impl Bell {
+    pub(crate) fn ring(&self) {
+        *self.rung.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.condition.notify_one();
+    }
+
+    /// Waits until it is rung, or for so long.
+    pub(crate) fn wait(&self, timeout: Duration) {
+        let rung = self.rung.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.condition.wait_timeout_while(rung, timeout, |rung| !*rung);
+        let (mut rung, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        *rung = false;
+    }
+}
+
+/// The time of an insert: microseconds since 1970 in UTC.
+pub(crate) fn now() -> i64 {
+    jiff::Timestamp::now().as_microsecond()
+}

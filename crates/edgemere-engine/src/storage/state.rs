@@ -1,0 +1,193 @@
+//! What a table holds at a moment, in memory: its columns, its files, and its fresh rows in chunks.
+//!
+//! It is changed by transactions that have come through, and read by snapshots. It knows nothing of
+//! disks.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+
+use super::options::CHUNK_ROWS;
+use super::record::Counters;
+use super::{DataFile, Error, TableStats, block, sort};
+use crate::schema::{Column, Schema};
+
+/// A moment of a table: every row that it has, exactly once.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// The table's columns.
+    pub schema: Arc<Schema>,
+    /// The same for Arrow, with the system columns in front.
+    pub arrow: SchemaRef,
+    /// The settled rows. The files stay while the snapshot holds them.
+    pub files: Vec<Arc<DataFile>>,
+    /// The fresh rows, with all columns.
+    pub fresh: Vec<RecordBatch>,
+    /// How many rows there are in all.
+    pub rows: u64,
+}
+
+/// Fresh rows of one or some blocks.
+#[derive(Clone, Debug)]
+pub(crate) struct Chunk {
+    /// The numbers of the first and the last block.
+    pub(crate) blocks: (u64, u64),
+    /// When the oldest was inserted, in microseconds.
+    pub(crate) inserted: i64,
+    /// What they were counted for.
+    pub(crate) bytes: u64,
+    /// The rows.
+    pub(crate) batch: RecordBatch,
+}
+
+/// What a table holds.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) schema: Arc<Schema>,
+    pub(crate) arrow: SchemaRef,
+    pub(crate) files: Vec<Arc<DataFile>>,
+    pub(crate) counters: Counters,
+    pub(crate) dropped: bool,
+    /// Chunks that are being settled, so that they stay as they are. They come before the others.
+    sealed: Vec<Chunk>,
+    fresh: Vec<Chunk>,
+}
+
+impl State {
+    pub(crate) fn new(schema: Schema, counters: Counters, files: Vec<Arc<DataFile>>) -> Self {
+        let arrow = schema.arrow_with_system();
+        let schema = Arc::new(schema);
+        Self { schema, arrow, files, counters, dropped: false, sealed: vec![], fresh: vec![] }
+    }
+
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            schema: Arc::clone(&self.schema),
+            arrow: Arc::clone(&self.arrow),
+            files: self.files.clone(),
+            fresh: self.chunks().map(|chunk| chunk.batch.clone()).collect(),
+            rows: self.file_rows() + self.fresh_rows(),
+        }
+    }
+
+    pub(crate) fn stats(&self) -> TableStats {
+        TableStats {
+            rows: self.file_rows() + self.fresh_rows(),
+            fresh_rows: self.fresh_rows(),
+            fresh_bytes: self.chunks().map(|chunk| chunk.bytes).sum(),
+            files: self.files.len(),
+            file_bytes: self.files.iter().map(|file| file.bytes).sum(),
+        }
+    }
+
+    /// When the oldest fresh row was inserted.
+    pub(crate) fn oldest(&self) -> Option<i64> {
+        self.chunks().map(|chunk| chunk.inserted).min()
+    }
+
+    /// Adds the rows of a block, and joins small chunks: each is larger than what comes after it, so
+    /// that a row is copied a few times at most.
+    pub(crate) fn push(&mut self, chunk: Chunk) {
+        self.fresh.push(chunk);
+        while let Some([before, last]) = self.fresh.last_chunk()
+            && before.batch.num_rows() <= 2 * last.batch.num_rows()
+            && before.batch.num_rows() + last.batch.num_rows() <= CHUNK_ROWS
+        {
+            // Chunks that cannot be joined stay apart, which is as well.
+            let Ok(batch) = sort::join(&self.arrow, &[&before.batch, &last.batch]) else { break };
+            let joined = Chunk {
+                blocks: (before.blocks.0, last.blocks.1),
+                inserted: before.inserted.min(last.inserted),
+                bytes: before.bytes + last.bytes,
+                batch,
+            };
+            self.fresh.truncate(self.fresh.len() - 2);
+            self.fresh.push(joined);
+        }
+    }
+
+    /// Keeps all fresh rows as they are from now on, until they have settled.
+    pub(crate) fn seal(&mut self) {
+        self.sealed.append(&mut self.fresh);
+    }
+
+    /// The first sealed rows, up to about so many bytes.
+    pub(crate) fn sealed(&self, bytes_max: u64) -> Vec<Chunk> {
+        let mut bytes = 0;
+        let fits = |chunk: &&Chunk| {
+            let first = bytes == 0;
+            bytes += chunk.bytes;
+            first || bytes <= bytes_max
+        };
+        self.sealed.iter().take_while(fits).cloned().collect()
+    }
+
+    /// Puts a file in the place of so many sealed chunks.
+    pub(crate) fn settle(&mut self, chunks: usize, file: Arc<DataFile>) {
+        self.sealed.drain(..chunks.min(self.sealed.len()));
+        self.files.push(file);
+    }
+
+    /// Takes files out and puts others in, in the order of their row ids.
+    pub(crate) fn replace(&mut self, old: &[Arc<DataFile>], new: Option<Arc<DataFile>>) {
+        self.files.retain(|file| !old.iter().any(|old| Arc::ptr_eq(old, file)));
+        self.files.extend(new);
+        self.files.sort_by_key(|file| file.row_ids);
+    }
+
+    /// The state's schema with more columns, and all fresh rows with them.
+    pub(crate) fn widened(&self, added: &[Column]) -> Result<Wider, Error> {
+        let mut schema = Schema::clone(&self.schema);
+        schema.columns.extend_from_slice(added);
+        let arrow = schema.arrow_with_system();
+        let pad =
+            |chunk: &Chunk| Ok(Chunk { batch: block::pad(&chunk.batch, &arrow)?, ..chunk.clone() });
+        let sealed = self.sealed.iter().map(pad).collect::<Result<_, Error>>()?;
+        let fresh = self.fresh.iter().map(pad).collect::<Result<_, Error>>()?;
+        Ok(Wider { schema: Arc::new(schema), arrow, sealed, fresh })
+    }
+
+    pub(crate) fn widen(&mut self, wider: Wider) {
+        self.schema = wider.schema;
+        self.arrow = wider.arrow;
+        self.sealed = wider.sealed;
+        self.fresh = wider.fresh;
+    }
+
+    /// Forgets everything, and returns the bytes of the fresh rows.
+    pub(crate) fn drop_all(&mut self) -> u64 {
+        let bytes = self.chunks().map(|chunk| chunk.bytes).sum();
+        self.dropped = true;
+        self.sealed.clear();
+        self.fresh.clear();
+        self.files.drain(..).for_each(|file| file.disown());
+        bytes
+    }
+
+    /// The numbers of the first and the last fresh block.
+    pub(crate) fn blocks(&self) -> Option<(u64, u64)> {
+        Some((self.chunks().next()?.blocks.0, self.chunks().last()?.blocks.1))
+    }
+
+    fn chunks(&self) -> impl Iterator<Item = &Chunk> {
+        self.sealed.iter().chain(&self.fresh)
+    }
+
+    fn fresh_rows(&self) -> u64 {
+        self.chunks().map(|chunk| chunk.batch.num_rows() as u64).sum()
+    }
+
+    fn file_rows(&self) -> u64 {
+        self.files.iter().map(|file| file.rows).sum()
+    }
+}
+
+/// What a state becomes when columns are added.
+#[derive(Debug)]
+pub(crate) struct Wider {
+    pub(crate) schema: Arc<Schema>,
+    arrow: SchemaRef,
+    sealed: Vec<Chunk>,
+    fresh: Vec<Chunk>,
+}

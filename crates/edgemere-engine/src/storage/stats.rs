@@ -1,0 +1,39 @@
+//! How much there is.
+
+/// How much a table holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TableStats {
+    /// All rows.
+    pub rows: u64,
+    /// Those that have not settled,
+    pub fresh_rows: u64,
+    /// and what they take in memory.
+    pub fresh_bytes: u64,
+    /// The Parquet files,
+    pub files: usize,
+    /// and what they take on disk.
+    pub file_bytes: u64,
+}
+
+/// How much a storage holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// The databases.
+    pub databases: usize,
+    /// The tables of all.
+    pub tables: usize,
+    /// What all tables hold together.
+    pub total: TableStats,
+    /// What the file with the fresh rows takes on disk.
+    pub store_bytes: u64,
+}
+
+impl TableStats {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.rows += other.rows;
+        self.fresh_rows += other.fresh_rows;
+        self.fresh_bytes += other.fresh_bytes;
+        self.files += other.files;
+        self.file_bytes += other.file_bytes;
+    }
+}

@@ -1,0 +1,167 @@
+//! A table: takes rows, and shows what it holds.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use tokio::sync::oneshot;
+
+use super::block::Prepared;
+use super::commit::{Job, Rows};
+use super::shared::Shared;
+use super::state::State;
+use super::{Error, Snapshot, TableStats};
+use crate::schema::Schema;
+
+/// What a writer is told to wait when the storage is busy.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// A table of a storage.
+pub struct Table {
+    pub(crate) id: u64,
+    dbms: String,
+    name: String,
+    shared: Arc<Shared>,
+    state: RwLock<State>,
+    /// Held by whoever moves settled rows about: one at a time.
+    upkeep: Mutex<()>,
+}
+
+/// What an append gets: its rows are durable and visible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// The id of the first row; the others follow without a gap.
+    pub first_row_id: u64,
+    /// How many rows there were.
+    pub rows: u64,
+}
+
+impl Table {
+    pub(crate) fn new(
+        id: u64,
+        dbms: &str,
+        name: &str,
+        shared: &Arc<Shared>,
+        state: State,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            id,
+            dbms: dbms.to_owned(),
+            name: name.to_owned(),
+            shared: Arc::clone(shared),
+            state: RwLock::new(state),
+            upkeep: Mutex::new(()),
+        })
+    }
+
+    /// The table's database.
+    #[must_use]
+    pub fn dbms(&self) -> &str {
+        &self.dbms
+    }
+
+    /// The table's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The table's columns.
+    #[must_use]
+    pub fn schema(&self) -> Arc<Schema> {
+        Arc::clone(&self.state().schema)
+    }
+
+    /// Appends rows: durable and visible when this returns, all or none.
+    ///
+    /// The batch has any of the table's own columns, by name; the others are null. A batch without
+    /// rows is not stored and gets the id 0. An append that is dropped while it waits may be stored
+    /// all the same.
+    pub async fn append(self: &Arc<Self>, batch: RecordBatch) -> Result<Receipt, Error> {
+        let prepared = Prepared::new(&batch, &self.schema())?;
+        drop(batch);
+        if prepared.rows() == 0 {
+            return Ok(Receipt { first_row_id: 0, rows: 0 });
+        }
+        let (reply, answer) = oneshot::channel();
+        let enqueue = self.enqueue(prepared, reply);
+        match tokio::time::timeout(self.shared.options.wait_max, enqueue).await {
+            Ok(enqueued) => enqueued?,
+            Err(_) => return Err(self.busy()),
+        }
+        answer.await.unwrap_or(Err(Error::Closed))
+    }
+
+    /// What the table holds now.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        self.state().snapshot()
+    }
+
+    /// How much the table holds.
+    #[must_use]
+    pub fn stats(&self) -> TableStats {
+        self.state().stats()
+    }
+
+    /// Waits until the rows fit in memory and the committer takes them.
+    async fn enqueue(
+        self: &Arc<Self>,
+        prepared: Prepared,
+        reply: oneshot::Sender<Result<Receipt, Error>>,
+    ) -> Result<(), Error> {
+        let bytes = prepared.bytes();
+        let room = match self.shared.options.background {
+            true => self.shared.budget.take(bytes, || self.shared.bell.ring()).await,
+            false => self.shared.budget.force(bytes),
+        };
+        let rows = Rows { table: Arc::clone(self), prepared, room };
+        let job = Job { rows, reply };
+        self.shared.queue.send(Some(job)).await.map_err(|_| Error::Closed)
+    }
+
+    fn busy(&self) -> Error {
+        let reason = match self.shared.trouble() {
+            Some(trouble) => format!("rows cannot settle: {trouble}"),
+            None => "rows come faster than they settle".to_owned(),
+        };
+        Error::Busy { retry_after: RETRY_AFTER, reason }
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Where the table's Parquet files are.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.shared.folder.table(&self.dbms, &self.name)
+    }
+
+    pub(crate) fn not_found(&self) -> Error {
+        Error::NotFound { dbms: self.dbms.clone(), table: self.name.clone() }
+    }
+
+    pub(crate) fn state(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn state_mut(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn upkeep(&self) -> MutexGuard<'_, ()> {
+        self.upkeep.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table")
+            .field("dbms", &self.dbms)
+            .field("name", &self.name)
+            .field("stats", &self.stats())
+            .finish_non_exhaustive()
+    }
+}

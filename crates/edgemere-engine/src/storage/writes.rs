@@ -1,0 +1,191 @@
+//! What a transaction of the key-value store reads and writes: sealed values on a few shelves, each
+//! under a pair of numbers.
+//!
+//! A value begins with a checksum over its shelf, its key and itself, because redb checks its own
+//! only after a crash. It knows keys and bytes, not what they mean.
+
+use std::path::Path;
+
+use redb::{ReadTransaction, ReadableTable, TableDefinition, WriteTransaction};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use twox_hash::XxHash64;
+
+use super::Error;
+
+/// A key: mostly a table's id, and the number of a thing of that table.
+pub(crate) type Key = (u64, u64);
+
+/// How many bytes of a value are its seal.
+pub(crate) const SEAL_BYTES: usize = 8;
+
+/// Where values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shelf {
+    /// What the whole storage counts, under (0, 0).
+    Marks,
+    /// The catalog, under (table, 0).
+    Tables,
+    /// What each table counts, under (table, 0).
+    Counters,
+    /// Fresh rows, under (table, block).
+    Blocks,
+    /// The manifest, under (table, file).
+    Files,
+}
+
+impl Shelf {
+    fn definition(self) -> TableDefinition<'static, Key, &'static [u8]> {
+        TableDefinition::new(match self {
+            Self::Marks => "marks",
+            Self::Tables => "tables",
+            Self::Counters => "counters",
+            Self::Blocks => "blocks",
+            Self::Files => "files",
+        })
+    }
+
+    fn checksum(self, key: Key, value: &[u8]) -> u64 {
+        let seed = key.0.rotate_left(32) ^ key.1 ^ ((self as u64) << 60);
+        XxHash64::oneshot(seed, value)
+    }
+}
+
+/// A value that is ready to be sealed: its first bytes are free for that.
+pub(crate) struct Value(Vec<u8>);
+
+impl Value {
+    /// A value of bytes whose first [`SEAL_BYTES`] mean nothing.
+    pub(crate) fn new(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+
+    fn seal(&mut self, shelf: Shelf, key: Key) {
+        if let Some((seal, value)) = self.0.split_first_chunk_mut::<SEAL_BYTES>() {
+            *seal = shelf.checksum(key, value).to_le_bytes();
+        }
+    }
+}
+
+/// A record as a value.
+pub(crate) fn json<T: Serialize>(path: &Path, record: &T) -> Result<Value, Error> {
+    let mut bytes = vec![0; SEAL_BYTES];
+    serde_json::to_writer(&mut bytes, record)
+        .map_err(|error| Error::io("encode a record of", path, error.into()))?;
+    Ok(Value(bytes))
+}
+
+/// What is inside a sealed value; `None` when the seal does not fit.
+fn unseal(shelf: Shelf, key: Key, bytes: &[u8]) -> Option<&[u8]> {
+    let (seal, value) = bytes.split_first_chunk::<SEAL_BYTES>()?;
+    (u64::from_le_bytes(*seal) == shelf.checksum(key, value)).then_some(value)
+}
+
+/// A transaction that is being put together.
+pub(crate) struct Writes<'a> {
+    pub(crate) transaction: &'a WriteTransaction,
+    pub(crate) path: &'a Path,
+}
+
+impl Writes<'_> {
+    /// Puts values, in place of those with the same keys.
+    pub(crate) fn put(
+        &self,
+        shelf: Shelf,
+        values: impl IntoIterator<Item = (Key, Value)>,
+    ) -> Result<(), Error> {
+        let mut table = self.open(shelf)?;
+        for (key, mut value) in values {
+            value.seal(shelf, key);
+            table.insert(key, value.0.as_slice()).map_err(|error| self.failed(error))?;
+        }
+        Ok(())
+    }
+
+    /// Puts one record.
+    pub(crate) fn put_json<T: Serialize>(
+        &self,
+        shelf: Shelf,
+        key: Key,
+        record: &T,
+    ) -> Result<(), Error> {
+        self.put(shelf, [(key, json(self.path, record)?)])
+    }
+
+    /// Removes values.
+    pub(crate) fn remove(
+        &self,
+        shelf: Shelf,
+        keys: impl IntoIterator<Item = Key>,
+    ) -> Result<(), Error> {
+        let mut table = self.open(shelf)?;
+        for key in keys {
+            table.remove(key).map_err(|error| self.failed(error))?;
+        }
+        Ok(())
+    }
+
+    fn open(&self, shelf: Shelf) -> Result<redb::Table<'_, Key, &'static [u8]>, Error> {
+        self.transaction.open_table(shelf.definition()).map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: impl Into<redb::Error>) -> Error {
+        Error::store("write", self.path, error.into())
+    }
+}
+
+/// Reads a shelf in the order of its keys. A value whose seal does not fit is an error.
+pub(crate) fn read(
+    transaction: &ReadTransaction,
+    path: &Path,
+    shelf: Shelf,
+    mut each: impl FnMut(Key, &[u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let failed = |error: redb::Error| Error::store("read", path, error);
+    let table = match transaction.open_table(shelf.definition()) {
+        Ok(table) => table,
+        Err(redb::TableError::TableDoesNotExist(_)) => return Ok(()),
+        Err(error) => return Err(failed(error.into())),
+    };
+    for entry in table.iter().map_err(|error| failed(error.into()))? {
+        let (key, value) = entry.map_err(|error| failed(error.into()))?;
+        let key = key.value();
+        let value = unseal(shelf, key, value.value()).ok_or_else(|| {
+            Error::damaged(path, format!("the {shelf:?} value under {key:?} is not as written"))
+        })?;
+        each(key, value)?;
+    }
+    Ok(())
+}
+
+/// Reads a record.
+pub(crate) fn parse<T: DeserializeOwned>(path: &Path, value: &[u8]) -> Result<T, Error> {
+    serde_json::from_slice(value)
+        .map_err(|error| Error::damaged(path, format!("a record cannot be read: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seal_holds_value_key_and_shelf() {
+        let sealed = |shelf, key| {
+            let mut value = json(Path::new("x"), &"hello").unwrap();
+            value.seal(shelf, key);
+            value.0
+        };
+        let mut value = sealed(Shelf::Files, (1, 2));
+        assert_eq!(unseal(Shelf::Files, (1, 2), &value), Some(b"\"hello\"".as_slice()));
+        assert_eq!(unseal(Shelf::Files, (2, 1), &value), None);
+        assert_eq!(unseal(Shelf::Blocks, (1, 2), &value), None);
+        assert_eq!(unseal(Shelf::Files, (1, 2), &value[..7]), None);
+        *value.last_mut().unwrap() ^= 1;
+        assert_eq!(unseal(Shelf::Files, (1, 2), &value), None);
+    }
+}

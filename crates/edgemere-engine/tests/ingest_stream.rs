@@ -1,0 +1,113 @@
+//! The rules of ingest for Arrow streams.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::indexing_slicing, reason = "a test that cannot go on should stop")]
+
+mod shown;
+
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BinaryArray, Date32Array, Decimal128Array, DictionaryArray, Float32Array,
+    Float64Array, Int8Array, Int64Array, ListArray, RecordBatch, StringArray,
+    TimestampMillisecondArray, TimestampNanosecondArray, UInt64Array,
+};
+use arrow::datatypes::Int32Type;
+use arrow::ipc::writer::StreamWriter;
+use edgemere_engine::ingest::{Decoded, Error, Input, Limits, decode};
+use edgemere_engine::schema::{Kind, Schema};
+use shown::{rejected, rows, schema, types};
+
+fn stream(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let mut writer = StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+    writer.write(&batch).unwrap();
+    writer.write(&batch.slice(0, 1)).unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn arrow(columns: Vec<(&str, ArrayRef)>, known: Option<&Schema>) -> Result<Decoded, Error> {
+    decode(Input::ArrowStream, &stream(columns), known, &Limits::default())
+}
+
+#[test]
+fn arrow_columns_are_cast() {
+    let millis = TimestampMillisecondArray::from(vec![1_769_904_000_000, -1]);
+    let nanos = TimestampNanosecondArray::from(vec![Some(1_769_904_000_123_456_000), None]);
+    let dictionary: DictionaryArray<Int32Type> = ["sensor-0", "sensor-1"].into_iter().collect();
+    let list = ListArray::from_iter_primitive::<Int32Type, _, _>([Some([Some(1), None]), None]);
+    let decimal = Decimal128Array::from(vec![150, 1]).with_precision_and_scale(20, 2).unwrap();
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("Small", Arc::new(Int8Array::from(vec![Some(1), None]))),
+        ("big", Arc::new(UInt64Array::from(vec![1, 2]))),
+        ("huge", Arc::new(UInt64Array::from(vec![1, u64::MAX]))),
+        ("f", Arc::new(Float32Array::from(vec![0.5, 2.0]))),
+        ("d", Arc::new(Date32Array::from(vec![0, 20_485]))),
+        ("t", Arc::new(millis.with_timezone("+05:00"))),
+        ("n", Arc::new(nanos)),
+        ("s", Arc::new(dictionary)),
+        ("l", Arc::new(list)),
+        ("dec", Arc::new(decimal)),
+        ("tsd_id", Arc::new(Int64Array::from(vec![1, 2]))),
+    ];
+    let decoded = arrow(columns, None).unwrap();
+    assert_eq!(
+        types(&decoded),
+        "small int, big bigint, huge numeric(38,0), f decimal, d date, t timestamp, n timestamp, \
+         s char(8), l varchar, dec decimal"
+    );
+    let first =
+        "1|1|1|0.5|1970-01-01|2026-02-01T00:00:00|2026-02-01T00:00:00.123456|sensor-0|[1,null]|1.5";
+    let second = "null|2|18446744073709551615|2.0|2026-02-01|1969-12-31T23:59:59.999|null|sensor-1|null|0.01";
+    assert_eq!(rows(&decoded), [first, second, first]);
+    assert_eq!(decoded.ignored, ["tsd_id"]);
+}
+
+#[test]
+fn arrow_values_fit_known_columns() {
+    let known =
+        schema(&[("i", Kind::Int), ("s", Kind::Varchar), ("f", Kind::Decimal), ("x", Kind::Date)]);
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("i", Arc::new(StringArray::from(vec!["5", "x"]))),
+        ("s", Arc::new(Int64Array::from(vec![7, 8]))),
+        ("f", Arc::new(Float64Array::from(vec![1.0, 2.0]))),
+        ("new", Arc::new(Float64Array::from(vec![1.0, 2.0]))),
+    ];
+    let decoded = arrow(columns, Some(&known)).unwrap();
+    assert_eq!(types(&decoded), "i int, s varchar, f decimal, x date, new decimal");
+    assert_eq!(rows(&decoded), ["5|7|1.0|null|1.0", "5|7|1.0|null|1.0"]);
+    assert_eq!(rejected(&decoded), ["2 i x: not a number"]);
+    let nan: ArrayRef = Arc::new(Float64Array::from(vec![1.0, f64::NAN]));
+    assert_eq!(rejected(&arrow(vec![("f", nan)], None).unwrap()), ["2 f NaN: not a number"]);
+}
+
+#[test]
+fn arrow_columns_that_cannot_be_stored_are_named() {
+    let bytes: ArrayRef = Arc::new(BinaryArray::from(vec![&b"a"[..]]));
+    let error = arrow(vec![("raw", bytes)], None).unwrap_err();
+    assert_eq!(error.to_string(), "the column \"raw\" cannot be stored: it is of type Binary");
+    let digits = Decimal128Array::from(vec![12_345_678_901_234_567_891]);
+    let digits: ArrayRef = Arc::new(digits.with_precision_and_scale(38, 2).unwrap());
+    let error = arrow(vec![("money", digits)], None).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the column \"money\" cannot be stored: its values would lose digits"
+    );
+    let ones = || Arc::new(Int8Array::from(vec![1])) as ArrayRef;
+    let error = arrow(vec![("a b", ones()), ("A.B", ones())], None).unwrap_err();
+    assert_eq!(error.to_string(), "the columns \"a b\" and \"A.B\" have the same name");
+}
+
+#[test]
+fn arrow_streams_that_are_cut_are_refused() {
+    let whole = stream(vec![("a", Arc::new(Int64Array::from(vec![1, 2])) as ArrayRef)]);
+    let read = |bytes: &[u8]| decode(Input::ArrowStream, bytes, None, &Limits::default());
+    assert_eq!(rows(&read(&whole).unwrap()), ["1", "2", "1"]);
+    // A stream may also end, without the mark of its end, after a batch.
+    let accepted = |length| Some(read(&whole[..length]).ok()?.accepted);
+    let mut ends: Vec<usize> = (0..whole.len()).filter_map(accepted).collect();
+    ends.dedup();
+    assert_eq!(ends, [2, 3]);
+    assert!(matches!(read(b"not arrow"), Err(Error::Arrow { .. })));
+    assert!(matches!(read(b""), Err(Error::Arrow { .. })));
+}

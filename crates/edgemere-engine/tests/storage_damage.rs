@@ -1,0 +1,142 @@
+//! Files that were changed behind the storage's back: an error that names the file, and no panic.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::indexing_slicing, reason = "a test that cannot go on should stop")]
+
+mod scratch;
+
+use std::fs;
+use std::path::Path;
+
+use edgemere_engine::storage::{Error, Storage};
+use scratch::{batch, manual, numbers, open, rows, table};
+
+/// A folder with settled and fresh rows that was closed.
+async fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = open(folder.path(), manual());
+    let table = table(&storage).await;
+    table.append(batch(0..100)).await.unwrap();
+    storage.settle(&table).await.unwrap();
+    table.append(batch(100..150)).await.unwrap();
+    storage.close().await.unwrap();
+    folder
+}
+
+fn parquet(folder: &Path) -> std::path::PathBuf {
+    fs::read_dir(folder.join("data/d/t")).unwrap().next().unwrap().unwrap().path()
+}
+
+#[tokio::test]
+async fn a_parquet_file_that_is_not_whole_is_reported_and_not_read() {
+    for keep in [0, 4, 100, 1000] {
+        let folder = folder().await;
+        let file = parquet(folder.path());
+        let whole = fs::read(&file).unwrap();
+        fs::write(&file, &whole[..keep]).unwrap();
+        let (storage, recovery) = Storage::open(folder.path(), manual()).unwrap();
+        assert_eq!(recovery.damaged[0].path, file);
+        let table = storage.table("d", "t").unwrap();
+        let snapshot = table.snapshot();
+        let error = snapshot.files[0].read(&snapshot.arrow).unwrap_err();
+        assert!(matches!(&error, Error::Damaged { path, .. } if *path == file), "{error}");
+        // The rest of the storage goes on.
+        table.append(batch(150..160)).await.unwrap();
+        storage.settle(&table).await.unwrap();
+        assert!(matches!(storage.compact(&table).await, Err(Error::Damaged { .. })));
+        assert_eq!(table.stats().files, 2);
+    }
+}
+
+#[tokio::test]
+async fn a_missing_parquet_file_is_reported() {
+    let folder = folder().await;
+    let file = parquet(folder.path());
+    fs::remove_file(&file).unwrap();
+    let (storage, recovery) = Storage::open(folder.path(), manual()).unwrap();
+    assert_eq!(recovery.damaged[0].path, file);
+    let snapshot = storage.table("d", "t").unwrap().snapshot();
+    assert!(matches!(snapshot.files[0].read(&snapshot.arrow), Err(Error::Io { .. })));
+}
+
+#[tokio::test]
+async fn flipped_bytes_of_a_parquet_file_do_not_panic() {
+    let folder = folder().await;
+    let file = parquet(folder.path());
+    let whole = fs::read(&file).unwrap();
+    let storage = open(folder.path(), manual());
+    let snapshot = storage.table("d", "t").unwrap().snapshot();
+    let mut errors = 0;
+    for at in (0..whole.len()).step_by(7) {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 0xff;
+        fs::write(&file, flipped).unwrap();
+        errors += usize::from(snapshot.files[0].read(&snapshot.arrow).is_err());
+    }
+    assert!(errors > 0);
+    fs::write(&file, whole).unwrap();
+    assert_eq!(numbers(&snapshot).len(), 150);
+}
+
+/// Whatever byte of the store is wrong: it does not open, or everything is there.
+#[tokio::test]
+async fn flipped_bytes_of_the_store_are_noticed() {
+    let folder = folder().await;
+    let file = folder.path().join("fresh.redb");
+    let whole = fs::read(&file).unwrap();
+    let used = whole.iter().rposition(|byte| *byte != 0).unwrap() + 1;
+    let mut refused = 0;
+    for at in (0..used).step_by(used / 150 + 1).chain(0..64) {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 0x55;
+        fs::write(&file, flipped).unwrap();
+        match Storage::open(folder.path(), manual()) {
+            Err(error) => {
+                let named = matches!(&error, Error::Damaged { path, .. } | Error::Io { path, .. }
+                    if *path == file);
+                assert!(named, "byte {at}: {error}");
+                refused += 1;
+            }
+            Ok((storage, _)) => {
+                let snapshot = storage.table("d", "t").unwrap().snapshot();
+                assert_eq!(rows(&snapshot).len(), 150, "byte {at}");
+            }
+        }
+        assert!(parquet(folder.path()).exists(), "byte {at}: a settled file was removed");
+    }
+    assert!(refused > 0);
+}
+
+#[tokio::test]
+async fn a_store_that_is_missing_or_something_else_is_refused() {
+    let folder = folder().await;
+    let file = folder.path().join("fresh.redb");
+    for content in [None, Some(""), Some("not a database at all")] {
+        fs::remove_file(&file).unwrap();
+        if let Some(content) = content {
+            fs::write(&file, content).unwrap();
+        }
+        let error = Storage::open(folder.path(), manual()).unwrap_err();
+        assert!(matches!(&error, Error::Damaged { .. }), "{content:?}: {error:?}");
+        assert!(error.hint().is_some());
+        assert!(parquet(folder.path()).exists());
+        fs::write(&file, "").unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_a_crash_left_is_removed_and_what_is_not_ours_stays() {
+    let folder = folder().await;
+    let at = folder.path().join("data/d/t");
+    let garbage = [at.join("1-99.parquet"), at.join("7-98.parquet.tmp")];
+    let foreign = at.join("notes.txt");
+    for path in garbage.iter().chain([&foreign]) {
+        fs::write(path, "x").unwrap();
+    }
+    let (storage, recovery) = Storage::open(folder.path(), manual()).unwrap();
+    let mut removed = recovery.removed;
+    removed.sort();
+    assert_eq!(removed, garbage);
+    assert!(foreign.exists());
+    assert_eq!(numbers(&storage.table("d", "t").unwrap().snapshot()).len(), 150);
+}

@@ -6,7 +6,7 @@ use std::{
     fs::{self, File},
     io,
     net::SocketAddr,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     thread,
     time::{Duration, Instant},
@@ -47,24 +47,44 @@ pub(crate) struct Node {
     pub(crate) bound: Bound,
     /// From the start of the process until `node.json` was there.
     pub(crate) started_in: Duration,
+    spec: Spec,
     child: Child,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Node {
-    /// Starts a node and waits until it is ready.
+    /// Starts a node in a folder of its own, and waits until it is ready.
     pub(crate) fn start(binary: &Path, spec: Spec) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("edgemere-xtask-").tempdir()?;
+        Self::start_in(binary, spec, folder)
+    }
+
+    fn start_in(binary: &Path, spec: Spec, folder: TempDir) -> Result<Self> {
         let begin = Instant::now();
         let mut child = spawn(binary, spec, folder.path())?;
         match ready(&mut child, folder.path(), begin) {
-            Ok(bound) => Ok(Self { bound, started_in: begin.elapsed(), child, _folder: folder }),
+            Ok(bound) => Ok(Self { bound, started_in: begin.elapsed(), spec, child, folder }),
             Err(error) => {
                 stop(&mut child);
                 let log = log_tail(folder.path());
                 Err(error.context(format!("node \"{}\" did not start{log}", spec.name)))
             }
         }
+    }
+
+    /// Ends the node and starts it again with the same data.
+    pub(crate) fn restart(mut self, binary: &Path) -> Result<Self> {
+        stop(&mut self.child);
+        let empty = tempfile::Builder::new().prefix("edgemere-xtask-").tempdir()?;
+        let folder = std::mem::replace(&mut self.folder, empty);
+        // What it wrote when it was ready must not be taken for what it writes now.
+        let _ = fs::remove_file(folder.path().join("data").join("node.json"));
+        Self::start_in(binary, self.spec, folder)
+    }
+
+    /// The folder of the node's data.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
     }
 
     pub(crate) fn url(&self) -> String {

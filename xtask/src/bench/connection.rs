@@ -10,31 +10,82 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 /// How long an answer may take.
-const TIMEOUT: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(super) struct Connection {
+    address: SocketAddr,
     stream: BufReader<TcpStream>,
-    request: Vec<u8>,
 }
 
 impl Connection {
-    pub(super) fn open(address: SocketAddr, command: &str) -> Result<Self> {
+    pub(super) fn open(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(TIMEOUT))?;
-        let headers = format!("Host: {address}\r\nUser-Agent: AnyLog/1.23\r\ncommand: {command}");
-        let request = format!("GET / HTTP/1.1\r\n{headers}\r\n\r\n").into_bytes();
-        Ok(Self { stream: BufReader::new(stream), request })
+        Ok(Self { address, stream: BufReader::with_capacity(1 << 16, stream) })
+    }
+
+    /// The request that asks a command.
+    pub(super) fn get(&self, command: &str) -> Vec<u8> {
+        self.request("GET /", &[("command", command)], "")
+    }
+
+    /// A request with a body.
+    pub(super) fn request(&self, line: &str, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
+        let mut text = format!("{line} HTTP/1.1\r\nHost: {}\r\n", self.address);
+        text.push_str("User-Agent: AnyLog/1.23\r\n");
+        for (name, value) in headers {
+            text.push_str(&format!("{name}: {value}\r\n"));
+        }
+        text.push_str(&format!("Content-Length: {}\r\n\r\n{body}", body.len()));
+        text.into_bytes()
     }
 
     /// Asks, and gives the body of the answer.
-    pub(super) fn ask(&mut self) -> Result<String> {
-        self.stream.get_mut().write_all(&self.request)?;
+    pub(super) fn ask(&mut self, request: &[u8]) -> Result<String> {
+        self.stream.get_mut().write_all(request)?;
         read(&mut self.stream)
+    }
+
+    /// Asks, and hands the body of the answer over piece by piece, as it comes.
+    pub(super) fn pieces(
+        mut self,
+        request: &[u8],
+        mut each: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        self.stream.get_mut().write_all(request)?;
+        let (is_ok, status, length) = head(&mut self.stream)?;
+        if !is_ok || length.is_some() {
+            bail!("answered with \"{status}\"");
+        }
+        while let Some(size) = chunk(&mut self.stream)? {
+            let mut left = size;
+            while left > 0 {
+                let buffer = self.stream.fill_buf()?;
+                if buffer.is_empty() {
+                    bail!("the answer was cut off");
+                }
+                let taken = buffer.len().min(left);
+                each(&buffer[..taken])?;
+                self.stream.consume(taken);
+                left -= taken;
+            }
+            self.stream.read_line(&mut String::new())?;
+        }
+        Ok(())
     }
 }
 
-fn read(stream: &mut impl BufRead) -> Result<String> {
+/// The size of the next chunk; none at the end.
+fn chunk(stream: &mut impl BufRead) -> Result<Option<usize>> {
+    let mut line = String::new();
+    stream.read_line(&mut line)?;
+    let size = usize::from_str_radix(line.trim(), 16).context("the answer was cut off")?;
+    Ok(Some(size).filter(|size| *size > 0))
+}
+
+/// Whether all is well, the first line, and the length of the body unless it comes in chunks.
+fn head(stream: &mut impl BufRead) -> Result<(bool, String, Option<usize>)> {
     let mut line = String::new();
     stream.read_line(&mut line)?;
     let is_ok = line.starts_with("HTTP/1.1 200 ");
@@ -47,8 +98,27 @@ fn read(stream: &mut impl BufRead) -> Result<String> {
         let found = header.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
         length = found.and_then(|(_, value)| value.trim().parse().ok()).or(length);
     }
-    let mut body = vec![0; length.context("an answer without content-length")?];
-    stream.read_exact(&mut body)?;
+    Ok((is_ok, status, length))
+}
+
+/// The whole body of an answer.
+fn read(stream: &mut impl BufRead) -> Result<String> {
+    let (is_ok, status, length) = head(stream)?;
+    let mut body = Vec::new();
+    match length {
+        Some(length) => {
+            body.resize(length, 0);
+            stream.read_exact(&mut body)?;
+        }
+        None => {
+            while let Some(size) = chunk(stream)? {
+                let start = body.len();
+                body.resize(start + size, 0);
+                stream.read_exact(&mut body[start..])?;
+                stream.read_line(&mut String::new())?;
+            }
+        }
+    }
     let body = String::from_utf8(body)?;
     if !is_ok {
         bail!("answered with \"{status}\": {body}");
@@ -70,5 +140,13 @@ mod tests {
         let told = read(&mut stream).unwrap_err().to_string();
         assert_eq!(told, "answered with \"HTTP/1.1 404 Not Found\": c");
         assert!(read(&mut stream).is_err());
+    }
+
+    #[test]
+    fn an_answer_may_come_in_chunks() {
+        let mut stream = &b"HTTP/1.1 200 OK\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n"[..];
+        assert_eq!(read(&mut stream).unwrap(), "abcd");
+        let mut cut = &b"HTTP/1.1 200 OK\r\n\r\n3\r\nabc\r\n"[..];
+        assert!(read(&mut cut).is_err());
     }
 }

@@ -1,164 +1,79 @@
-//! `cargo xtask bench`: what a node costs and how fast it answers, over loopback with keep-alive.
+//! `cargo xtask bench`: what a node costs and how fast it is, over loopback with keep-alive, and
+//! beside it a peer that was measured in the same run.
 //!
-//! It prints a table and asserts nothing: numbers of a busy machine are to be compared, not passed.
+//! It prints tables and asserts nothing: numbers of a busy machine are to be compared, not passed.
 
+mod commands;
 mod connection;
+mod duckdb;
+mod ingest;
+mod process;
+mod queries;
+mod rows;
+mod stream;
+mod tables;
 
-use std::{
-    fs, thread,
-    time::{Duration, Instant},
-};
+use std::{path::Path, time::Duration};
 
-use anyhow::{Context, Result, bail};
-use serde_json::{Value, json};
+use anyhow::{Result, bail};
 
-use self::connection::Connection;
-use crate::{
-    cargo,
-    http::Client,
-    interrupt,
-    node::{Node, Spec},
-};
+use crate::{cargo, interrupt, node::Spec};
 
 const SPEC: Spec = Spec { name: "Bench", role: "master,operator,query" };
-const COMPANY: &str = "New Company";
-/// A cluster and its operators: no cluster has more than 255 of them.
-const CLUSTER_POLICIES: usize = 200;
-const CONNECTIONS: &[usize] = &[1, 8];
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How long each measurement lasts
-    #[arg(long, default_value_t = 3)]
+    /// Run only these parts
+    #[arg(long, value_delimiter = ',', value_name = "PARTS")]
+    only: Vec<String>,
+    /// How long each measurement of many requests lasts
+    #[arg(long, default_value_t = 5)]
     seconds: u64,
     /// How many policies the ledger has
     #[arg(long, default_value_t = 10_000)]
     policies: usize,
+    /// How many rows are queried; twice as many are streamed
+    #[arg(long, default_value_t = 5_000_000)]
+    rows: usize,
+    /// How many tables a node starts with
+    #[arg(long, default_value_t = 1_000)]
+    tables: usize,
 }
 
+/// A part of the benchmark.
+struct Part {
+    name: &'static str,
+    title: &'static str,
+    run: fn(&Path, &Args) -> Result<()>,
+}
+
+const PARTS: &[Part] = &[
+    Part { name: "commands", title: "Commands and the ledger", run: commands::run },
+    Part { name: "ingest", title: "Rows in, durable and visible", run: ingest::run },
+    Part { name: "queries", title: "SQL beside DuckDB", run: queries::run },
+    Part { name: "stream", title: "All rows out", run: stream::run },
+    Part { name: "tables", title: "A start with many tables", run: tables::run },
+];
+
 pub(crate) fn run(args: &Args) -> Result<()> {
-    interrupt::watch()?;
-    let binary = cargo::build_release()?;
-    let node = Node::start(&binary, SPEC)?;
-    println!("| measure | value |\n|---|---|");
-    row("start until node.json", &milliseconds(node.started_in));
-    row("idle memory after start", &memory(node.pid()));
-    let inserted_in = insert(&node, args.policies)?;
-    row(&format!("{} policies inserted one by one", args.policies), &seconds(inserted_in));
-    row("memory with these policies", &memory(node.pid()));
-    let name = args.policies.saturating_sub(1);
-    let lookup = format!("blockchain get operator where name = operator-{name}");
-    for command in ["get status", &lookup] {
-        for &connections in CONNECTIONS {
-            let measured = measure(&node, command, connections, args.seconds)?;
-            let s = if connections == 1 { "" } else { "s" };
-            row(&format!("`{command}`, {connections} connection{s}"), &measured.to_string());
+    for name in &args.only {
+        if !PARTS.iter().any(|part| part.name == name) {
+            let names: Vec<_> = PARTS.iter().map(|part| part.name).collect();
+            bail!("no part \"{name}\", only {}", names.join(", "));
         }
     }
-    row("memory after the run", &memory(node.pid()));
+    interrupt::watch()?;
+    let binary = cargo::build_release()?;
+    let is_wanted = |part: &&Part| args.only.is_empty() || args.only.iter().any(|n| n == part.name);
+    for part in PARTS.iter().filter(is_wanted) {
+        println!("\n### {}\n\n| measure | value |\n|---|---|", part.title);
+        (part.run)(&binary, args)?;
+    }
     Ok(())
 }
 
 fn row(measure: &str, value: &str) {
     println!("| {measure} | {value} |");
-}
-
-fn insert(node: &Node, policies: usize) -> Result<Duration> {
-    let client = Client::new();
-    let url = node.url();
-    let begin = Instant::now();
-    for number in 0..policies {
-        interrupt::check()?;
-        insert_one(&client, &url, &policy(number))?;
-    }
-    Ok(begin.elapsed())
-}
-
-/// A cluster, and then its operators.
-fn policy(number: usize) -> Value {
-    let cluster = format!("cluster-{}", number / CLUSTER_POLICIES);
-    if number.is_multiple_of(CLUSTER_POLICIES) {
-        return json!({"cluster": {"name": cluster, "company": COMPANY, "id": cluster}});
-    }
-    json!({"operator": {
-        "name": format!("operator-{number}"),
-        "company": COMPANY,
-        "ip": format!("10.0.{}.{}", number / 250, number % 250),
-        "port": 32148,
-        "rest_port": 32149,
-        "cluster": cluster,
-    }})
-}
-
-fn insert_one(client: &Client, url: &str, policy: &Value) -> Result<()> {
-    let command = format!("blockchain insert where policy = {policy} and local = true");
-    let answer = client.command("POST", url, &command)?;
-    if !answer.status.is_success() {
-        bail!("{policy} was not inserted: {}", answer.body.trim());
-    }
-    Ok(())
-}
-
-/// The answers to one command.
-struct Measured {
-    /// Sorted, over all connections.
-    latencies: Vec<Duration>,
-    elapsed: Duration,
-}
-
-impl std::fmt::Display for Measured {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let percentile = |hundredths: usize| {
-            let place = self.latencies.len() * hundredths / 100;
-            milliseconds(self.latencies.get(place).copied().unwrap_or_default())
-        };
-        let rate = self.latencies.len() as f64 / self.elapsed.as_secs_f64();
-        write!(f, "p50 {}, p99 {}, {rate:.0} requests/s", percentile(50), percentile(99))
-    }
-}
-
-fn measure(node: &Node, command: &str, connections: usize, seconds: u64) -> Result<Measured> {
-    let begin = Instant::now();
-    let end = begin + Duration::from_secs(seconds);
-    let mut latencies = thread::scope(|scope| -> Result<Vec<Duration>> {
-        let ask = || ask_until(node, command, end);
-        let threads: Vec<_> = (0..connections).map(|_| scope.spawn(ask)).collect();
-        let mut all = Vec::new();
-        for thread in threads {
-            all.extend(thread.join().ok().context("a connection's thread failed")??);
-        }
-        Ok(all)
-    })?;
-    latencies.sort();
-    Ok(Measured { latencies, elapsed: begin.elapsed() })
-}
-
-/// One connection that asks again as soon as it has the answer.
-fn ask_until(node: &Node, command: &str, end: Instant) -> Result<Vec<Duration>> {
-    let mut connection = Connection::open(node.bound.http, command)?;
-    let mut latencies = Vec::new();
-    while Instant::now() < end {
-        interrupt::check()?;
-        let begin = Instant::now();
-        let body = connection.ask()?;
-        latencies.push(begin.elapsed());
-        if body == "[]" {
-            bail!("\"{command}\" found nothing");
-        }
-    }
-    Ok(latencies)
-}
-
-/// The resident memory of a process, where the system tells it.
-fn memory(pid: u32) -> String {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let kilobytes = resident_kb(&status);
-    kilobytes.map_or("unknown".to_owned(), |kb| format!("{:.1} MB", kb as f64 / 1024.0))
-}
-
-fn resident_kb(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    line.split_whitespace().next()?.parse().ok()
 }
 
 fn milliseconds(time: Duration) -> String {
@@ -169,21 +84,39 @@ fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
 }
 
+/// A large number as people read it: `1,234,567`.
+fn thousands(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The value below which half of the times are.
+fn median(times: &mut [Duration]) -> Duration {
+    times.sort();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn resident_memory_is_read_from_the_status_of_a_process() {
-        assert_eq!(resident_kb("Name:\tx\nVmRSS:\t   9216 kB\nThreads:\t2\n"), Some(9216));
-        assert_eq!(resident_kb(""), None);
+    fn numbers_are_grouped() {
+        assert_eq!(thousands(1234567.4), "1,234,567");
+        assert_eq!(thousands(999.0), "999");
     }
 
     #[test]
-    fn percentiles_and_rate_are_told() {
-        let latencies = (1..=100).map(Duration::from_millis).collect();
-        let measured = Measured { latencies, elapsed: Duration::from_secs(2) };
-        let told = "p50 51.000 ms, p99 100.000 ms, 50 requests/s";
-        assert_eq!(measured.to_string(), told);
+    fn a_median_is_in_the_middle() {
+        let mut times = [3, 1, 2].map(Duration::from_secs);
+        assert_eq!(median(&mut times), Duration::from_secs(2));
+        assert_eq!(median(&mut []), Duration::ZERO);
     }
 }

@@ -5,6 +5,7 @@ mod assign;
 mod blockchain;
 mod create;
 mod exit;
+mod flush;
 mod get;
 mod help;
 mod print;
@@ -118,6 +119,7 @@ commands! {
     BlockchainUpdate(blockchain::update::Update),
     CreatePolicy(create::policy::CreatePolicy),
     Exit(exit::Exit),
+    FlushBuffers(Plain<flush::buffers::Buffers>),
     GetColumns(Plain<get::columns::Columns>),
     GetConnections(Plain<get::connections::Connections>),
     GetCpuUsage(Plain<get::cpu_usage::CpuUsage>),

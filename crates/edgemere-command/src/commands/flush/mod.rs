@@ -1,0 +1,3 @@
+//! `flush …`: what is done now instead of later.
+
+pub(super) mod buffers;

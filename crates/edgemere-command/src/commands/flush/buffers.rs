@@ -50,7 +50,7 @@ impl Report for Buffers {
             rows += storage.settle(table).await.map_err(edgemere_engine::Error::from)?;
             storage.compact(table).await.map_err(edgemere_engine::Error::from)?;
         }
-        Ok(Reply::text(format!("{rows} rows of {} tables settled", tables.len())))
+        Ok(Reply::text(format!("{rows} rows settled")))
     }
 }
 

@@ -15,6 +15,6 @@ pub mod sql;
 pub mod storage;
 mod table;
 
-pub use engine::{Engine, Error, Put};
+pub use engine::{Engine, Error, Put, Rows};
 pub use schema::{Column, Kind, SYSTEM_COLUMNS, Schema};
 pub use table::{Column as DefinedColumn, Error as DefinitionError, Table as Definition};

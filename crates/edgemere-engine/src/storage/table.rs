@@ -94,7 +94,10 @@ impl Table {
         batch: RecordBatch,
     ) -> Result<Receipt, Error> {
         if key.len() > KEY_BYTES_MAX {
-            return Err(Error::TooLarge { what: "the key", limit: format!("{KEY_BYTES_MAX} bytes") });
+            return Err(Error::TooLarge {
+                what: "the key",
+                limit: format!("{KEY_BYTES_MAX} bytes"),
+            });
         }
         self.append_keyed(batch, Some(key.to_owned())).await
     }

@@ -153,8 +153,8 @@ impl Writes<'_> {
         let Some(value) = table.get(key).map_err(|error| self.failed(error))? else {
             return Ok(None);
         };
-        let value =
-            unseal(shelf, key, value.value()).ok_or_else(|| not_as_written(self.path, shelf, key))?;
+        let value = unseal(shelf, key, value.value())
+            .ok_or_else(|| not_as_written(self.path, shelf, key))?;
         parse(self.path, value).map(Some)
     }
 

@@ -24,14 +24,14 @@ impl Progress {
             true => ProgressDrawTarget::hidden(),
             false => ProgressDrawTarget::stderr(),
         };
-        let bar = ProgressBar::with_draw_target(bytes, target);
+        let bar = ProgressBar::with_draw_target(bytes, target)
+            .with_prefix(name.to_owned())
+            .with_message("0 rows");
         let template = if bytes.is_some() { OF_KNOWN_SIZE } else { OF_UNKNOWN_SIZE };
         // The templates are ours; without one the bar looks plain.
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> "));
         }
-        bar.set_prefix(name.to_owned());
-        bar.set_message("0 rows");
         Self { bar, start: Instant::now() }
     }
 

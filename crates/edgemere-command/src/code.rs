@@ -38,6 +38,7 @@ impl Code {
     pub(crate) const TABLE_STRUCTURE: Self = Self::new(66, "Table structure not available");
     pub(crate) const BAD_LEDGER: Self = Self::new(69, "Wrong blockchain structure");
     pub(crate) const DUPLICATE_ID: Self = Self::new(70, "Duplicate blockchain object id");
+    pub(crate) const DUPLICATE_FILE: Self = Self::new(86, "Duplicate JSON File");
     pub(crate) const WRONG_POLICY: Self = Self::new(87, "Wrong policy structure");
     pub(crate) const NO_LEDGER_TABLE: Self = Self::new(109, "Blockchain table not on local DBMS");
     pub(crate) const NO_POLICY: Self = Self::new(113, "Needed Policy is not available");

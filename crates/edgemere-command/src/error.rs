@@ -188,6 +188,19 @@ pub enum Error {
     /// The node holds no rows.
     #[error("this node is not an operator, which holds rows; nothing was stored")]
     NotOperator,
+    /// The same content was put into the same table before.
+    #[error(
+        "the same content was stored in \"{table}\" before ({rows} rows, hash {hash}); nothing was \
+         stored"
+    )]
+    SameContent {
+        /// The table, with its database.
+        table: String,
+        /// How many rows were stored then.
+        rows: usize,
+        /// The content's hash.
+        hash: String,
+    },
     /// Rows could not be stored.
     #[error(transparent)]
     Engine(#[from] edgemere_engine::Error),
@@ -292,7 +305,10 @@ impl Error {
                 Kind::NotFound
             }
             Self::Denied { .. } => Kind::Denied,
-            Self::NotMaster { .. } | Self::BadTable { .. } | Self::NotOperator => Kind::Conflict,
+            Self::NotMaster { .. }
+            | Self::BadTable { .. }
+            | Self::NotOperator
+            | Self::SameContent { .. } => Kind::Conflict,
             Self::PeerUnreachable { .. } | Self::PeerTimeout { .. } => Kind::Unavailable,
             Self::PeerFailed { kind, .. } | Self::File { kind, .. } => *kind,
             Self::ScriptLine { source, .. } => source.kind(),
@@ -319,6 +335,7 @@ impl Error {
             Self::Ledger(error) => ledger_code(error),
             Self::Sql(error) => sql_code(error),
             Self::NotOperator => Code::NO_OPERATOR,
+            Self::SameContent { .. } => Code::DUPLICATE_FILE,
             Self::Engine(_) => Code::INSERT_FAILED,
             Self::BadTable { .. } => Code::TABLE_STRUCTURE,
             Self::NoDestination { .. } => Code::NO_DESTINATION,
@@ -365,6 +382,9 @@ impl Error {
             Self::Sql(error) => error.hint(),
             Self::NotOperator => {
                 Some("send the rows to an operator: \"get data nodes\" lists them".into())
+            }
+            Self::SameContent { .. } => {
+                Some("to store it once more, send it with mode: streaming".into())
             }
             Self::Engine(error) => error.hint(),
             Self::ScriptLine { source, .. } => source.hint(),

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use edgemere_engine::ingest::Input;
-use edgemere_engine::{Put, Schema};
+use edgemere_engine::pieces;
+use edgemere_engine::{Put, Rows, Schema};
 use edgemere_ledger::{Ledger, Policy, Scope};
 use serde_json::json;
 
@@ -23,11 +24,16 @@ pub async fn put(
     input: Input,
     bytes: &[u8],
 ) -> Result<Put, Error> {
+    put_rows(node, Rows { dbms, table, input, bytes, key: None }).await
+}
+
+/// Stores rows as [`put`] does, and those with a key only once.
+pub async fn put_rows(node: &Arc<Node>, rows: Rows<'_>) -> Result<Put, Error> {
     if !node.has_role(Role::Operator) {
         return Err(Error::NotOperator);
     }
-    let (dbms, table) = (dbms.trim().to_lowercase(), table.trim().to_lowercase());
-    let put = node.engine().put(&dbms, &table, input, bytes).await?;
+    let (dbms, table) = (plain(rows.dbms), plain(rows.table));
+    let put = node.engine().put_rows(Rows { dbms: &dbms, table: &table, ..rows }).await?;
     if let Some(schema) = put.changed.clone() {
         let node = Arc::clone(node);
         let published =
@@ -40,6 +46,34 @@ pub async fn put(
         }
     }
     Ok(put)
+}
+
+/// Stores content once: the same in the same table is refused. Returns EdgeLake's hash of it, too.
+pub async fn put_file(
+    node: &Arc<Node>,
+    dbms: &str,
+    table: &str,
+    input: Input,
+    bytes: &[u8],
+) -> Result<(Put, String), Error> {
+    let (dbms, table) = (plain(dbms), plain(table));
+    let hash = pieces::content_hash(&dbms, &table, input, bytes);
+    let key = format!("file {hash}");
+    let rows = Rows { dbms: &dbms, table: &table, input, bytes, key: Some(&key) };
+    let put = put_rows(node, rows).await?;
+    if put.repeated {
+        return Err(Error::SameContent {
+            table: format!("{dbms}.{table}"),
+            rows: put.stored,
+            hash,
+        });
+    }
+    Ok((put, hash))
+}
+
+/// A name as the engine has it.
+fn plain(name: &str) -> String {
+    name.trim().to_lowercase()
 }
 
 /// Publishes the tables of this node that the ledger does not know as they are.

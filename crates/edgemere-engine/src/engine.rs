@@ -84,6 +84,24 @@ pub struct Put {
     pub rejected_total: usize,
     /// The table's columns now, when they are new or have changed.
     pub changed: Option<Schema>,
+    /// Whether the rows were stored before, under the same key, and not again now.
+    pub repeated: bool,
+}
+
+/// Rows that are to be stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    /// The database of their table.
+    pub dbms: &'a str,
+    /// The table.
+    pub table: &'a str,
+    /// What the bytes are.
+    pub input: Input,
+    /// The rows.
+    pub bytes: &'a [u8],
+    /// Under which the same rows would be sent again by somebody who did not hear that they are
+    /// stored.
+    pub key: Option<&'a str>,
 }
 
 impl Engine {
@@ -124,22 +142,22 @@ impl Engine {
         input: Input,
         bytes: &[u8],
     ) -> Result<Put, Error> {
+        self.put_rows(Rows { dbms, table, input, bytes, key: None }).await
+    }
+
+    /// Stores rows as [`Engine::put`] does, and those with a key only once.
+    pub async fn put_rows(&self, rows: Rows<'_>) -> Result<Put, Error> {
         for _ in 0..TRIES_MAX {
-            if let Some(put) = self.try_put(dbms, table, input, bytes).await? {
+            if let Some(put) = self.try_put(rows).await? {
                 return Ok(put);
             }
         }
-        Err(Error::Contended { table: format!("{dbms}.{table}") })
+        Err(Error::Contended { table: format!("{}.{}", rows.dbms, rows.table) })
     }
 
     /// Stores rows, or gives none when the table has been changed since they were read.
-    async fn try_put(
-        &self,
-        dbms: &str,
-        name: &str,
-        input: Input,
-        bytes: &[u8],
-    ) -> Result<Option<Put>, Error> {
+    async fn try_put(&self, rows: Rows<'_>) -> Result<Option<Put>, Error> {
+        let Rows { dbms, table: name, input, bytes, key } = rows;
         let known = self.storage.table(dbms, name);
         let schema = known.as_ref().map(|table| table.schema());
         let limits = ingest::Limits::default();
@@ -154,9 +172,14 @@ impl Engine {
         let Some(table) = self.prepare(dbms, name, known, &decoded).await? else {
             return Ok(None);
         };
-        table.append(decoded.batch.clone()).await?;
+        let batch = decoded.batch.clone();
+        let receipt = match key {
+            Some(key) => table.append_once(key, batch).await?,
+            None => table.append(batch).await?,
+        };
         let changed = (is_new || !decoded.added.is_empty()).then(|| decoded.schema.clone());
-        Ok(Some(put_of(decoded, changed)))
+        let stored = usize::try_from(receipt.rows).unwrap_or(usize::MAX);
+        Ok(Some(Put { stored, repeated: receipt.repeated, ..put_of(decoded, changed) }))
     }
 
     /// The table with the columns that the rows need; none when somebody else was faster.
@@ -203,5 +226,6 @@ fn put_of(decoded: Decoded, changed: Option<Schema>) -> Put {
         rejected: decoded.rejected,
         rejected_total: decoded.rejected_total,
         changed,
+        repeated: false,
     }
 }

@@ -5,16 +5,19 @@
 //! 2. `storage` makes them durable, and keeps them.
 //! 3. `sql` validates a query, and streams what it finds.
 //!
+//! `pieces` cuts files into what `ingest` takes at once, on the side of who sends them.
+//!
 //! The engine knows Arrow, Parquet and DataFusion; it does not know the command language, the
 //! network or who is asking.
 
 mod engine;
 pub mod ingest;
+pub mod pieces;
 pub mod schema;
 pub mod sql;
 pub mod storage;
 mod table;
 
-pub use engine::{Engine, Error, Put};
+pub use engine::{Engine, Error, Put, Rows};
 pub use schema::{Column, Kind, SYSTEM_COLUMNS, Schema};
 pub use table::{Column as DefinedColumn, Error as DefinitionError, Table as Definition};

@@ -1,4 +1,6 @@
-//! Sends commands to a node over REST. A text that is not a command is not sent.
+//! Sends commands and rows to a node over REST. A text that is not a command is not sent.
+
+mod ingest;
 
 use std::time::Duration;
 
@@ -9,6 +11,8 @@ use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
+
+pub(crate) use self::ingest::{Rejected, Stored, Trouble, Upload};
 
 /// How long a node has to take the call.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -2,7 +2,8 @@
 //!
 //! A text that begins with `[` is a list. Otherwise it is one object if it is one value to its end,
 //! over however many lines; if not, and a value ends with the first line or another line begins with
-//! `{`, it is an object a line. Lines without anything are not rows.
+//! `{`, it is an object a line. Lines without anything are not rows. Where it is known that there is
+//! an object a line, nothing is guessed.
 
 use super::cell::Cell;
 use super::infer::Texts;
@@ -21,7 +22,10 @@ pub(super) fn decode(
     let mut scanner = Scanner::new(text, 0);
     let read = match scanner.peek() {
         Some(b'[') => list(text, &mut scanner, &mut rows),
-        _ if has_lines(text) => lines(text, &mut rows).map_err(Stop::Input),
+        _ if has_lines(text) => {
+            let place = |line, column| format!("at line {line}, column {column}");
+            lines(text, &mut rows, place).map_err(Stop::Input)
+        }
         _ => one(text, &mut scanner, &mut rows),
     };
     match read {
@@ -29,6 +33,18 @@ pub(super) fn decode(
         Err(Stop::Input(error)) => Err(error),
         Err(Stop::Json(fault)) => Err(Error::json(text, fault.at, fault.reason)),
     }
+}
+
+/// Reads the rows of a text that is an object a line.
+pub(super) fn decode_lines(
+    text: &str,
+    known: Option<&Schema>,
+    limits: &Limits,
+) -> Result<Decoded, Error> {
+    let mut rows = Rows::new(known, limits);
+    // Who sends lines sends some of a file mostly, and knows the line that a row stands in.
+    lines(text, &mut rows, |_, column| format!("at column {column}"))?;
+    rows.decoded(Texts::Times)
 }
 
 /// Why reading stops.
@@ -85,7 +101,11 @@ fn has_lines(text: &str) -> bool {
     in_one_line && rest.unwrap_or_default().trim_ascii_end().contains('\n')
 }
 
-fn lines<'a>(text: &'a str, rows: &mut Rows<'a>) -> Result<(), Error> {
+fn lines<'a>(
+    text: &'a str,
+    rows: &mut Rows<'a>,
+    place: impl Fn(usize, usize) -> String,
+) -> Result<(), Error> {
     for (number, line) in text.split('\n').enumerate() {
         let mut scanner = Scanner::new(line, 0);
         if scanner.peek().is_none() {
@@ -95,12 +115,11 @@ fn lines<'a>(text: &'a str, rows: &mut Rows<'a>) -> Result<(), Error> {
         match row(&mut scanner, rows).and_then(|is_object| scanner.end().map(|()| is_object)) {
             Ok(is_object) => end_row(is_object, line, rows)?,
             Err(Fault { at, reason }) => {
-                let (line_number, column) = (number + 1, at + 1);
                 let reason = match reason {
                     "the input ends too early" => "the line ends too early",
                     other => other,
                 };
-                let place = format!("at line {line_number}, column {column}");
+                let place = place(number + 1, at + 1);
                 rows.reject_row(line, format!("not JSON: {reason} {place}"))?;
             }
         }

@@ -53,6 +53,8 @@ pub use verdicts::{Rejected, VALUE_CHARS_MAX};
 pub enum Input {
     /// A list of objects, one object, or an object a line: told apart by how the text begins.
     Json,
+    /// An object a line. A line that is not one rejects its row, and only that.
+    Lines,
     /// Lines of values with commas between them, after a line of names.
     Csv,
     /// An Arrow IPC stream.
@@ -94,9 +96,17 @@ pub fn decode(
     }
     match input {
         Input::Json => json::decode(text(bytes)?, known, limits),
+        Input::Lines => json::decode_lines(text(bytes)?, known, limits),
         Input::Csv => csv::decode(text(bytes)?, known, limits),
         Input::ArrowStream => stream::decode(bytes, known, limits),
     }
+}
+
+/// Whether a text is one JSON value: where it is not, in bytes, and why.
+pub(crate) fn check_json(text: &str) -> Result<(), (usize, &'static str)> {
+    let mut scanner = scan::Scanner::new(text, 0);
+    let checked = scanner.value().and_then(|_| scanner.end());
+    checked.map_err(|fault| (fault.at, fault.reason))
 }
 
 /// The input as text, without the mark that some editors put in front.

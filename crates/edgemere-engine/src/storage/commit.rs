@@ -17,7 +17,7 @@ use super::shared::{Shared, now};
 use super::state::Chunk;
 use super::store::Apply;
 use super::writes::{Shelf, Value, Writes, json};
-use super::{Error, Receipt, Table};
+use super::{Error, Receipt, Table, once};
 
 /// An append that waits.
 pub(crate) struct Job {
@@ -30,6 +30,8 @@ pub(crate) struct Rows {
     pub(crate) table: Arc<Table>,
     pub(crate) prepared: Prepared,
     pub(crate) room: Reservation,
+    /// Under which the writer would send the same rows again.
+    pub(crate) key: Option<String>,
 }
 
 /// Commits what comes until the storage is closed.
@@ -79,7 +81,10 @@ fn store(
 ) -> Result<(Vec<Result<Receipt, Error>>, Apply), Error> {
     let mut group = Group::default();
     let inserted = now();
-    let receipts = rows.into_iter().map(|rows| group.add(rows, inserted)).collect();
+    let mut receipts = Vec::with_capacity(rows.len());
+    for rows in rows {
+        receipts.push(group.add_once(writes, rows, inserted)?);
+    }
     writes.put(Shelf::Blocks, group.blocks)?;
     for (table, counters) in &group.counters {
         writes.put(Shelf::Counters, [((*table, 0), json(writes.path, counters)?)])?;
@@ -89,9 +94,30 @@ fn store(
 }
 
 impl Group {
+    /// Adds the rows of an append, unless one with the same key was there before. The outer error is
+    /// of the transaction, the inner one of this append.
+    fn add_once(
+        &mut self,
+        writes: &Writes<'_>,
+        mut rows: Rows,
+        inserted: i64,
+    ) -> Result<Result<Receipt, Error>, Error> {
+        let Some(key) = rows.key.take() else { return Ok(self.add(rows, inserted)) };
+        let table = Arc::clone(&rows.table);
+        if let Some(known) = once::find(writes, table.id, &key)? {
+            return Ok(Ok(Receipt { first_row_id: 0, rows: known.rows, repeated: true }));
+        }
+        let added = self.add(rows, inserted);
+        if let Ok(receipt) = &added {
+            let keys_max = table.shared().options.keys_max;
+            once::remember(writes, table.id, &key, receipt.rows, keys_max)?;
+        }
+        Ok(added)
+    }
+
     /// Numbers the rows of an append and adds them; refuses those of a table that was dropped.
     fn add(&mut self, rows: Rows, inserted: i64) -> Result<Receipt, Error> {
-        let Rows { table, mut prepared, room } = rows;
+        let Rows { table, mut prepared, room, .. } = rows;
         let (arrow, counters) = {
             let state = table.state();
             if state.dropped {
@@ -108,7 +134,7 @@ impl Group {
         self.blocks.push(((table.id, number), prepared.value(head)));
         let chunk = Chunk { blocks: (number, number), inserted, bytes, batch };
         self.visible.push((table, chunk, *counters, room));
-        Ok(Receipt { first_row_id: head.first_row, rows })
+        Ok(Receipt { first_row_id: head.first_row, rows, repeated: false })
     }
 }
 

@@ -174,3 +174,31 @@ async fn after_a_failed_sync_memory_is_what_the_disk_is() {
     let (storage, _) = open(scratch.path());
     assert_eq!(rows(&storage.table("d", "t").unwrap()), held);
 }
+
+/// Who gets an error of the disk does not know whether the rows are stored. With a key it sends them
+/// again until it hears of them, and they are stored once.
+#[tokio::test]
+async fn appends_with_keys_are_stored_once_over_all_failures() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (storage, switches) = open(scratch.path());
+    let table = create(&storage).await;
+    let once = async |n: i64| {
+        let values: ArrayRef = Arc::new(Int64Array::from(vec![n]));
+        let batch = RecordBatch::try_from_iter([("n", values)]).unwrap();
+        table.append_once(&n.to_string(), batch).await
+    };
+    let mut failures = 0;
+    for n in 0..60 {
+        match n % 2 {
+            0 => switches.writes_left.store(n / 2, Ordering::SeqCst),
+            _ => switches.sync_fails.store(true, Ordering::SeqCst),
+        }
+        failures += usize::from(once(n).await.is_err());
+        switches.writes_left.store(i64::MAX, Ordering::SeqCst);
+        switches.sync_fails.store(false, Ordering::SeqCst);
+        assert_eq!(once(n).await.unwrap().rows, 1);
+        assert!(once(n).await.unwrap().repeated, "{n}");
+    }
+    assert!(failures > 30, "{failures}");
+    assert!(values(&table).into_iter().eq(0..60), "{:?}", values(&table));
+}

@@ -24,7 +24,7 @@ use super::state::State;
 use super::store::{Opener, Store};
 use super::writes::Shelf;
 use super::{Dropped, Error, Options, Recovery, Retention, Stats, Table, TableStats};
-use super::{commit, compact, keeper, name, recovery, retain, settle};
+use super::{commit, compact, keeper, name, once, recovery, retain, settle};
 use crate::schema::{Column, Schema};
 
 /// The tables of an operator. Clones are the same storage.
@@ -258,6 +258,7 @@ impl Inner {
             writes.remove(Shelf::Files, files)?;
             writes.remove(Shelf::Counters, [(table.id, 0)])?;
             writes.remove(Shelf::Tables, [(table.id, 0)])?;
+            once::forget(writes, table.id)?;
             let (catalog, table) = (Arc::clone(&self.catalog), Arc::clone(table));
             let apply = move || {
                 catalog.remove(table.dbms(), table.name());

@@ -36,6 +36,7 @@ mod file;
 mod folder;
 mod keeper;
 mod name;
+mod once;
 mod options;
 mod record;
 mod recovery;
@@ -58,7 +59,8 @@ pub use error::Error;
 pub use file::DataFile;
 pub use handle::Storage;
 pub use options::{
-    APPEND_BYTES_MAX, APPEND_ROWS_MAX, COLUMNS_MAX, NAME_LENGTH_MAX, Options, TABLES_MAX,
+    APPEND_BYTES_MAX, APPEND_ROWS_MAX, COLUMNS_MAX, KEY_BYTES_MAX, NAME_LENGTH_MAX, Options,
+    TABLES_MAX,
 };
 pub use recovery::{Damage, Recovery};
 pub use retain::{Dropped, Retention};

@@ -14,6 +14,9 @@ pub const COLUMNS_MAX: usize = 1000;
 /// The most tables of a storage.
 pub const TABLES_MAX: usize = 10_000;
 
+/// The most bytes of the key of an append.
+pub const KEY_BYTES_MAX: usize = 256;
+
 /// The most characters in the name of a database, a table or a column.
 pub const NAME_LENGTH_MAX: usize = 128;
 
@@ -49,6 +52,8 @@ pub struct Options {
     pub compact_files: usize,
     /// Files are merged up to this size, as the rows are in memory.
     pub compact_bytes: u64,
+    /// Of so many appends of a table with keys, the keys are remembered.
+    pub keys_max: u64,
     /// Whether tables settle and compact by themselves. Without, appends never wait for room.
     pub background: bool,
 }
@@ -63,6 +68,7 @@ impl Default for Options {
             settle_age: Duration::from_secs(300),
             compact_files: 8,
             compact_bytes: 128 * 1024 * 1024,
+            keys_max: 100_000,
             background: true,
         }
     }

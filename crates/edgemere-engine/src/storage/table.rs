@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 
 use super::block::Prepared;
 use super::commit::{Job, Rows};
+use super::options::KEY_BYTES_MAX;
 use super::shared::Shared;
 use super::state::State;
 use super::{Error, Snapshot, TableStats};
@@ -36,6 +37,8 @@ pub struct Receipt {
     pub first_row_id: u64,
     /// How many rows there were.
     pub rows: u64,
+    /// Whether they were stored by an earlier append with the same key. `first_row_id` is 0 then.
+    pub repeated: bool,
 }
 
 impl Table {
@@ -80,13 +83,37 @@ impl Table {
     /// rows is not stored and gets the id 0. An append that is dropped while it waits may be stored
     /// all the same.
     pub async fn append(self: &Arc<Self>, batch: RecordBatch) -> Result<Receipt, Error> {
+        self.append_keyed(batch, None).await
+    }
+
+    /// Appends rows unless an append with the same key was stored before: who does not know whether
+    /// an append came through can do it again. The key is durable with the rows, both or neither.
+    pub async fn append_once(
+        self: &Arc<Self>,
+        key: &str,
+        batch: RecordBatch,
+    ) -> Result<Receipt, Error> {
+        if key.len() > KEY_BYTES_MAX {
+            return Err(Error::TooLarge {
+                what: "the key",
+                limit: format!("{KEY_BYTES_MAX} bytes"),
+            });
+        }
+        self.append_keyed(batch, Some(key.to_owned())).await
+    }
+
+    async fn append_keyed(
+        self: &Arc<Self>,
+        batch: RecordBatch,
+        key: Option<String>,
+    ) -> Result<Receipt, Error> {
         let prepared = Prepared::new(&batch, &self.schema())?;
         drop(batch);
         if prepared.rows() == 0 {
-            return Ok(Receipt { first_row_id: 0, rows: 0 });
+            return Ok(Receipt { first_row_id: 0, rows: 0, repeated: false });
         }
         let (reply, answer) = oneshot::channel();
-        let enqueue = self.enqueue(prepared, reply);
+        let enqueue = self.enqueue(prepared, key, reply);
         match tokio::time::timeout(self.shared.options.wait_max, enqueue).await {
             Ok(enqueued) => enqueued?,
             Err(_) => return Err(self.busy()),
@@ -110,6 +137,7 @@ impl Table {
     async fn enqueue(
         self: &Arc<Self>,
         prepared: Prepared,
+        key: Option<String>,
         reply: oneshot::Sender<Result<Receipt, Error>>,
     ) -> Result<(), Error> {
         let bytes = prepared.bytes();
@@ -117,7 +145,7 @@ impl Table {
             true => self.shared.budget.take(bytes, || self.shared.bell.ring()).await,
             false => self.shared.budget.force(bytes),
         };
-        let rows = Rows { table: Arc::clone(self), prepared, room };
+        let rows = Rows { table: Arc::clone(self), prepared, room, key };
         let job = Job { rows, reply };
         self.shared.queue.send(Some(job)).await.map_err(|_| Error::Closed)
     }

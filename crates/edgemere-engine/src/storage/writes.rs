@@ -32,6 +32,10 @@ pub(crate) enum Shelf {
     Blocks,
     /// The manifest, under (table, file).
     Files,
+    /// The keys of appends, under (table, hash of the key).
+    Keys,
+    /// The hashes of those keys in the order of their appends, under (table, place).
+    KeyPlaces,
 }
 
 impl Shelf {
@@ -42,6 +46,8 @@ impl Shelf {
             Self::Counters => "counters",
             Self::Blocks => "blocks",
             Self::Files => "files",
+            Self::Keys => "keys",
+            Self::KeyPlaces => "key_places",
         })
     }
 
@@ -130,6 +136,28 @@ impl Writes<'_> {
         Ok(())
     }
 
+    /// Removes all values of a table.
+    pub(crate) fn remove_all(&self, shelf: Shelf, table: u64) -> Result<(), Error> {
+        let keys = (table, 0)..=(table, u64::MAX);
+        let mut shelf = self.open(shelf)?;
+        shelf.retain_in(keys, |_, _| false).map_err(|error| self.failed(error))
+    }
+
+    /// Reads one record, as this transaction leaves it.
+    pub(crate) fn get_json<T: DeserializeOwned>(
+        &self,
+        shelf: Shelf,
+        key: Key,
+    ) -> Result<Option<T>, Error> {
+        let table = self.open(shelf)?;
+        let Some(value) = table.get(key).map_err(|error| self.failed(error))? else {
+            return Ok(None);
+        };
+        let value = unseal(shelf, key, value.value())
+            .ok_or_else(|| not_as_written(self.path, shelf, key))?;
+        parse(self.path, value).map(Some)
+    }
+
     fn open(&self, shelf: Shelf) -> Result<redb::Table<'_, Key, &'static [u8]>, Error> {
         self.transaction.open_table(shelf.definition()).map_err(|error| self.failed(error))
     }
@@ -155,12 +183,15 @@ pub(crate) fn read(
     for entry in table.iter().map_err(|error| failed(error.into()))? {
         let (key, value) = entry.map_err(|error| failed(error.into()))?;
         let key = key.value();
-        let value = unseal(shelf, key, value.value()).ok_or_else(|| {
-            Error::damaged(path, format!("the {shelf:?} value under {key:?} is not as written"))
-        })?;
+        let value =
+            unseal(shelf, key, value.value()).ok_or_else(|| not_as_written(path, shelf, key))?;
         each(key, value)?;
     }
     Ok(())
+}
+
+fn not_as_written(path: &Path, shelf: Shelf, key: Key) -> Error {
+    Error::damaged(path, format!("the {shelf:?} value under {key:?} is not as written"))
 }
 
 /// Reads a record.

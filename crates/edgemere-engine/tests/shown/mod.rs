@@ -1,5 +1,6 @@
 //! What was decoded, as text that a test can compare.
 
+#![allow(dead_code, reason = "not every test uses everything")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use arrow::array::{Array, ArrayRef};

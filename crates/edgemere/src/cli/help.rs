@@ -6,15 +6,16 @@ use clap::Command;
 /// The groups of commands.
 const GROUPS: [(&str, &[&str]); 3] = [
     ("Run a node", &["node", "demo"]),
-    ("Talk to a node", &["run", "sql", "shell"]),
+    ("Talk to a node", &["run", "sql", "import", "shell"]),
     ("Set up and look after", &["config", "ledger", "completions"]),
 ];
 
-const EXAMPLES: [(&str, &str); 5] = [
+const EXAMPLES: [(&str, &str); 6] = [
     ("edgemere demo", "a node with sample data, to look around"),
     ("edgemere node --name plant-1", "a node of your own, in ./edgemere-data"),
     ("edgemere run 'get status'", "ask the node on this machine"),
     ("edgemere run 'blockchain get operator'", "see who holds data"),
+    ("edgemere import pumps.csv --dbms water", "store the rows of a file"),
     ("edgemere shell", "the same, with completion and history"),
 ];
 
@@ -32,7 +33,7 @@ pub(super) fn grouped(command: Command) -> Command {
         groups.extend(names.iter().map(|name| line(name, &about(&command, name), 11)));
         groups.push('\n');
     }
-    let examples: String = EXAMPLES.iter().map(|(text, about)| line(text, about, 38)).collect();
+    let examples: String = EXAMPLES.iter().map(|(text, about)| line(text, about, 39)).collect();
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}{options}{{options}}\
          {{after-help}}",

@@ -5,6 +5,7 @@ mod completions;
 mod config;
 mod demo;
 mod help;
+mod import;
 mod ledger;
 mod node;
 mod run;
@@ -53,6 +54,7 @@ enum Command {
     Demo(demo::Demo),
     Run(run::Run),
     Sql(sql::Sql),
+    Import(import::Import),
     Shell(shell::Shell),
     #[command(subcommand)]
     Config(config::Command),
@@ -91,6 +93,7 @@ impl Cli {
             Command::Demo(demo) => demo.run(),
             Command::Run(run) => run.run(&config),
             Command::Sql(sql) => sql.run(&config),
+            Command::Import(import) => import.run(&config),
             Command::Shell(shell) => shell.run(&config),
             Command::Config(command) => command.run(&config),
             Command::Ledger(command) => command.run(&config),
@@ -106,6 +109,7 @@ impl Command {
             Self::Node(node) => node.keys.entries(),
             Self::Run(run) => run.keys.entries(),
             Self::Sql(sql) => sql.keys.entries(),
+            Self::Import(import) => import.keys.entries(),
             Self::Shell(shell) => shell.keys.entries(),
             Self::Config(command) => command.given(),
             Self::Ledger(command) => command.given(),

@@ -10,7 +10,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::server::Running;
 
 /// The exit code of a process that was interrupted, as shells count it.
-const INTERRUPTED: u8 = 130;
+pub(super) const INTERRUPTED: u8 = 130;
 
 /// The signals, from when this is made.
 #[cfg(unix)]

@@ -12,6 +12,7 @@ const CODE_REST_HEADERS: (u16, &str) = (110, "Error in REST headers");
 const CODE_RESOURCES: (u16, &str) = (108, "Failed to allocate resources for task");
 const CODE_UNAUTHORIZED: (u16, &str) = (212, "Unauthorized command");
 const CODE_JSON: (u16, &str) = (6, "Error in JSON Structure");
+const CODE_LARGE: (u16, &str) = (230, "Error large command");
 const CODE_PROCESS: (u16, &str) = (3, "Error Process Failure");
 
 /// When to come back to a node that is busy.
@@ -26,6 +27,8 @@ pub(super) struct Failure {
     message: String,
     hint: Option<String>,
     column: Option<usize>,
+    /// The status, where the kind alone says too little.
+    status: Option<StatusCode>,
     /// When to come back, of somebody who sends more than the node can take.
     retry_after_s: Option<u64>,
 }
@@ -34,6 +37,18 @@ impl Failure {
     /// The request says too little or contradicts itself.
     pub(super) fn bad_request(message: impl Into<String>, hint: &str) -> Self {
         Self::own(Kind::Input, CODE_REST_HEADERS, message.into(), Some(hint))
+    }
+
+    /// The request brings more than a node takes at once.
+    pub(super) fn too_large(message: String, hint: &str) -> Self {
+        let status = Some(StatusCode::PAYLOAD_TOO_LARGE);
+        Self { status, ..Self::own(Kind::Input, CODE_LARGE, message, Some(hint)) }
+    }
+
+    /// The body is of a type, or in an encoding, that the node does not know.
+    pub(super) fn unsupported(message: String, hint: &str) -> Self {
+        let status = Some(StatusCode::UNSUPPORTED_MEDIA_TYPE);
+        Self { status, ..Self::own(Kind::Input, CODE_REST_HEADERS, message, Some(hint)) }
     }
 
     /// The body is not JSON.
@@ -59,7 +74,9 @@ impl Failure {
 
     fn own(kind: Kind, (code, text): (u16, &str), message: String, hint: Option<&str>) -> Self {
         let hint = hint.map(String::from);
-        Self { kind, code, text: text.into(), message, hint, column: None, retry_after_s: None }
+        let text = text.into();
+        let (column, status, retry_after_s) = (None, None, None);
+        Self { kind, code, text, message, hint, column, status, retry_after_s }
     }
 
     /// EdgeLake's error object. What an internal error is about is only in the log.
@@ -78,10 +95,11 @@ impl Failure {
         self.hint.map(|hint| add("hint", hint.into()));
         self.column.map(|column| add("column", column.into()));
         request_id.map(|id| add("request_id", id.into()));
+        let usual = StatusCode::from_u16(self.kind.http_status());
+        let usual = usual.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let status = match self.retry_after_s {
             Some(_) => StatusCode::TOO_MANY_REQUESTS,
-            None => StatusCode::from_u16(self.kind.http_status())
-                .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+            None => self.status.unwrap_or(usual),
         };
         let mut reply = (status, json_body(&Value::Object(object))).into_response();
         if self.kind == Kind::Unavailable {
@@ -102,6 +120,7 @@ impl From<Error> for Failure {
             message: error.message(),
             hint: error.hint(),
             column: error.at().map(|at| at.start + 1),
+            status: None,
             retry_after_s: error.retry_after().map(|time| time.as_secs().max(1)),
         }
     }

@@ -11,9 +11,12 @@
 mod config;
 mod crash;
 mod demo;
+mod import;
+mod import_kill;
 mod ledger;
 mod node;
 mod rest;
+mod rows;
 mod rows_crash;
 mod run;
 mod shell;

@@ -276,7 +276,7 @@ async fn rows_come_in_and_go_out_in_several_forms() {
     assert_eq!(error(ingest("application/json", "[{\"a\": 1, \"b\": \"x\"}]")).await, stored(1));
     assert_eq!(error(ingest("application/x-ndjson", "{\"a\": 2}\n{\"a\": 3}\n")).await, stored(2));
     assert_eq!(error(ingest("text/csv", "a,b\n4,y\n")).await, stored(1));
-    assert_eq!(error(ingest("image/png", "x")).await.0, 400);
+    assert_eq!(error(ingest("image/png", "x")).await.0, 415);
     let query = |accept: &'static str| {
         let url = format!("{}/api/v1/sql", node.url());
         let body = json!({ "dbms": "d", "sql": "select a, b from t where a in (1, 4) order by a" });

@@ -1,6 +1,7 @@
-//! `edgemere demo`: a node with a sample company in its ledger, in a folder that is gone when it
-//! stops.
+//! `edgemere demo`: a node with a sample company in its ledger and a day of its rows, in a folder
+//! that is gone when it stops.
 
+mod rows;
 mod sample;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -22,8 +23,16 @@ use crate::terminal;
 const HTTP_PORT: u16 = 32349;
 const NETWORK_PORT: u16 = 32348;
 
-/// The command that the demo shows the answer of.
-const SHOWN: &str = "blockchain get device bring.table [*][name] [*][kind] [*][site]";
+/// The query that the demo shows the answer of.
+const SHOWN: &str = "select device, count(*) as readings, max(temperature) as hottest from pumps \
+                     group by device order by hottest desc";
+
+/// Queries to try.
+const TRY: [&str; 2] = [
+    "select timestamp, device, temperature from pumps where temperature > 80",
+    "select increments(hour, 6, timestamp), max(timestamp) as until, avg(litres_per_second) as mean \
+     from flow",
+];
 
 /// Start a node with a sample company, to look around; nothing of it is kept
 #[derive(Debug, clap::Args)]
@@ -45,6 +54,7 @@ async fn demo() -> anyhow::Result<ExitCode> {
     let running = start(folder.path()).await?;
     let policies = sample::policies()?;
     running.node().ledger().insert_all(policies, Scope::Global)?;
+    rows::store(&running).await?;
     introduce(&running).await?;
     let code = signals.wait(running).await?;
     folder.close().context("cannot remove the temporary folder")?;
@@ -74,23 +84,28 @@ fn options(data: &Path, http_port: u16, network_port: u16) -> Options {
     }
 }
 
-/// Says what this is and what to try, and shows the answer of a command.
+/// Says what this is and what to try, and shows the answer of a query.
 async fn introduce(running: &Running) -> anyhow::Result<()> {
     let http = running.http();
     let policies = running.node().ledger().len();
+    let rows = running.node().engine().storage().stats().total.rows;
+    let [first, second] =
+        TRY.map(|sql| format!("{} sql {} \"{sql}\"{}", program(), sample::DBMS, node_flag(http)));
     terminal::say(&format!(
-        "A node with the sample company \"{}\" and {policies} policies in its ledger is at \
-         http://{http}.\nNothing of it is kept. In another terminal, try:\n\n  \
-         curl 'http://{http}/?command=get%20status'\n  {}\n  {}\n  {} shell{}\n\n\
+        "A node with the sample company \"{}\", {policies} policies in its ledger and {rows} rows of the \
+         last day is at http://{http}.\nNothing of it is kept. In another terminal, try:\n\n  {first}\n  \
+         {second}\n  curl 'http://{http}/?command=get%20status'\n  {}\n  {} shell{}\n\n\
          Here is what it answers to \"{SHOWN}\":\n",
         sample::COMPANY,
-        ask(running, "get columns where dbms = water and table = pumps"),
         ask(running, "blockchain get operator where name = mill-operator"),
         program(),
         node_flag(http),
     ));
+    let options = "format = table and stat = false";
+    let command = edgemere_command::sql_command(sample::DBMS, options, SHOWN);
     let principal = Principal::new("the demo", Access::Read);
-    let outcome = edgemere_command::execute(running.node(), &Request::new(SHOWN, principal)).await;
+    let request = Request::new(command, principal);
+    let outcome = edgemere_command::execute(running.node(), &request).await;
     let rendered = outcome.result?;
     let media = rendered.media;
     terminal::print_reply(&Answer { media, body: rendered.into_text().await? })?;

@@ -1,5 +1,5 @@
-//! The sample company: a water utility with three sites, the tables of its sensors and the devices
-//! that fill them. The sites' operators are only described: none of them runs.
+//! The sample company: a water utility with three sites, and the devices that fill its tables. The
+//! sites' operators are only described: none of them runs.
 
 use edgemere_ledger::{Error, Policy};
 use serde_json::{Value, json};
@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 pub(super) const COMPANY: &str = "Lakeside Water";
 
 /// The database of its sensors.
-const DBMS: &str = "water";
+pub(super) const DBMS: &str = "water";
 
-struct Site {
+pub(super) struct Site {
     name: &'static str,
     town: &'static str,
     loc: &'static str,
@@ -18,10 +18,10 @@ struct Site {
     port: u16,
     tables: &'static [&'static str],
     /// The devices: name, kind, and the table that they fill.
-    devices: &'static [(&'static str, &'static str, &'static str)],
+    pub(super) devices: &'static [(&'static str, &'static str, &'static str)],
 }
 
-const SITES: [Site; 3] = [
+pub(super) const SITES: [Site; 3] = [
     Site {
         name: "harbour",
         town: "Lakeside Harbour",
@@ -56,20 +56,9 @@ const SITES: [Site; 3] = [
     },
 ];
 
-/// The tables: name, and the columns that are their own.
-const TABLES: [(&str, &str); 4] = [
-    ("pumps", "device varchar, running boolean, rpm int, temperature float, power_kw float"),
-    ("flow", "device varchar, litres_per_second float, total_litres bigint"),
-    ("tanks", "device varchar, level_percent float, temperature float"),
-    ("quality", "device varchar, ph float, chlorine_mg float, turbidity_ntu float"),
-];
-
 /// Everything that the ledger says of the company.
 pub(super) fn policies() -> Result<Vec<Policy>, Error> {
     let mut policies = Vec::new();
-    for (name, columns) in TABLES {
-        policies.push(Policy::from_value(table(name, columns))?);
-    }
     for site in &SITES {
         let mut cluster = Policy::from_value(cluster(site))?;
         // The operator names its cluster by the id, which is made here.
@@ -85,18 +74,6 @@ pub(super) fn policies() -> Result<Vec<Policy>, Error> {
         }
     }
     Ok(policies)
-}
-
-/// A table as an operator of EdgeLake declares it.
-fn table(name: &str, columns: &str) -> Value {
-    let create = format!(
-        "CREATE TABLE IF NOT EXISTS {name}(  row_id SERIAL PRIMARY KEY,  insert_timestamp TIMESTAMP \
-         NOT NULL DEFAULT NOW(),  tsd_name CHAR(3),  tsd_id INT,  timestamp timestamp not null \
-         default now(),  {columns} ); CREATE INDEX {name}_timestamp_index ON {name}(timestamp); \
-         CREATE INDEX {name}_tsd_index ON {name}(tsd_name, tsd_id); \
-         CREATE INDEX {name}_insert_timestamp_index ON {name}(insert_timestamp);"
-    );
-    json!({ "table": { "name": name, "dbms": DBMS, "create": create, "source": "sample" } })
 }
 
 fn cluster(site: &Site) -> Value {
@@ -130,11 +107,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (ledger, _) = Ledger::open(folder.path()).unwrap();
         let policies = ledger.insert_all(policies().unwrap(), Scope::Global).unwrap();
-        assert_eq!(policies.len(), 18);
+        assert_eq!(policies.len(), 14);
         for site in &SITES {
             for (name, _, table) in site.devices {
                 assert!(site.tables.contains(table), "{name}");
-                assert!(TABLES.iter().any(|(known, _)| known == table), "{name}");
             }
         }
     }

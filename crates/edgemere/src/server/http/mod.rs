@@ -1,5 +1,6 @@
 //! The HTTP port: EdgeLake's REST at `/`, health, metrics, and a page for browsers.
 
+mod body;
 mod form;
 mod guard;
 mod html;

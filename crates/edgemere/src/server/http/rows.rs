@@ -8,10 +8,11 @@ use axum::extract::{Path, State as Shared};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use edgemere_command::{Effect, ingest};
-use edgemere_engine::Put;
 use edgemere_engine::ingest::{Input, Rejected};
+use edgemere_engine::{Put, Rows};
 use serde_json::{Map, Value, json};
 
+use super::body;
 use super::rest::{principal, request_id};
 use crate::server::reply::{Failure, json_body};
 use crate::server::state::State;
@@ -19,6 +20,15 @@ use crate::server::state::State;
 /// What rows must be sent with.
 const HEADERS_HINT: &str = "send the headers dbms and table, as in: curl -X PUT -H 'dbms: d' \
                             -H 'table: t' -H 'type: json' -d '[{\"a\": 1}]' ADDRESS";
+
+/// Under which rows are sent again by somebody who did not hear that they are stored.
+const KEY_HEADER: &str = "idempotency-key";
+
+/// The most characters of such a key.
+const KEY_CHARS_MAX: usize = 200;
+
+/// EdgeLake's hash of rows that are not remembered by their content.
+const NO_HASH: &str = "0";
 
 /// EdgeLake's `PUT`: rows as JSON, with the database and the table in headers.
 pub(super) async fn put(
@@ -41,12 +51,28 @@ pub(super) async fn put(
             return Err(Failure::bad_request(message, "send type: json or type: csv"));
         }
     };
-    let put = store(state, dbms, table, input, body).await?;
+    let is_file = match text("mode").map(str::to_ascii_lowercase).as_deref() {
+        None | Some("" | "streaming") => false,
+        Some("file") => true,
+        Some(other) => {
+            let message = format!("the mode \"{other}\" is not known; nothing was stored");
+            return Err(Failure::bad_request(message, "send mode: streaming or mode: file"));
+        }
+    };
+    let bytes = allowed(state, headers, body)?;
+    let (put, hash) = match is_file {
+        true => ingest::put_file(&state.node, dbms, table, input, &bytes).await?,
+        false => {
+            let key = key_of(headers)?;
+            let rows = Rows { dbms, table, input, bytes: &bytes, key: key.as_deref() };
+            (ingest::put_rows(&state.node, rows).await?, NO_HASH.to_owned())
+        }
+    };
     let mut reply = report(&put);
     let is_whole = put.rejected_total == 0;
     let said = if is_whole { "Success" } else { "Partial" };
     reply.shift_insert(0, "AnyLog.status".into(), said.into());
-    reply.shift_insert(1, "AnyLog.hash".into(), "0".into());
+    reply.shift_insert(1, "AnyLog.hash".into(), hash.into());
     Ok((status(&put), json_body(&Value::Object(reply))).into_response())
 }
 
@@ -58,8 +84,11 @@ pub(super) async fn ingest(
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
     let stored = async {
-        let input = input_of(&headers)?;
-        store(&state, &dbms, &table, input, body).await
+        let (input, key) = (input_of(&headers)?, key_of(&headers)?);
+        let bytes = allowed(&state, &headers, body)?;
+        let (dbms, table) = (dbms.as_str(), table.as_str());
+        let rows = Rows { dbms, table, input, bytes: &bytes, key: key.as_deref() };
+        Ok::<_, Failure>(ingest::put_rows(&state.node, rows).await?)
     };
     match stored.await {
         Ok(put) => (status(&put), json_body(&Value::Object(report(&put)))).into_response(),
@@ -74,14 +103,11 @@ fn input_of(headers: &HeaderMap) -> Result<Input, Failure> {
     let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let media = content_type.unwrap_or("application/json").split(';').next().unwrap_or_default();
     match media.trim().to_ascii_lowercase().as_str() {
-        "application/json"
-        | "application/x-ndjson"
-        | "application/jsonl"
-        | "text/plain"
-        | "application/x-www-form-urlencoded" => Ok(Input::Json),
+        "application/json" | "text/plain" | "application/x-www-form-urlencoded" => Ok(Input::Json),
+        "application/x-ndjson" | "application/jsonl" => Ok(Input::Lines),
         "text/csv" => Ok(Input::Csv),
         "application/vnd.apache.arrow.stream" => Ok(Input::ArrowStream),
-        other => Err(Failure::bad_request(
+        other => Err(Failure::unsupported(
             format!("rows of content type \"{other}\" are not known; nothing was stored"),
             "send application/json, application/x-ndjson, text/csv or \
              application/vnd.apache.arrow.stream",
@@ -89,22 +115,29 @@ fn input_of(headers: &HeaderMap) -> Result<Input, Failure> {
     }
 }
 
-async fn store(
-    state: &Arc<State>,
-    dbms: &str,
-    table: &str,
-    input: Input,
+/// The key that the rows are sent with. It is kept apart from the hashes of content.
+fn key_of(headers: &HeaderMap) -> Result<Option<String>, Failure> {
+    let Some(key) = headers.get(KEY_HEADER) else { return Ok(None) };
+    let key = key.to_str().map(str::trim).unwrap_or_default();
+    if key.is_empty() || key.len() > KEY_CHARS_MAX {
+        let message = format!("the header \"{KEY_HEADER}\" is no key; nothing was stored");
+        let hint = "send 1 to 200 ASCII characters, as a UUID, that no other rows are sent with";
+        return Err(Failure::bad_request(message, hint));
+    }
+    Ok(Some(format!("key {key}")))
+}
+
+/// The rows of a request, of somebody who may store them.
+fn allowed(
+    state: &State,
+    headers: &HeaderMap,
     body: Result<Bytes, BytesRejection>,
-) -> Result<Put, Failure> {
-    let body = body.map_err(|error| {
-        let message = format!("the rows cannot be read: {error}; nothing was stored");
-        Failure::bad_request(message, "send fewer rows at once")
-    })?;
+) -> Result<Bytes, Failure> {
     if !principal(state).may(Effect::Write) {
         let message = "the local user may not store rows: it needs the permission to write";
         return Err(Failure::foreign(message.into()));
     }
-    Ok(ingest::put(&state.node, dbms, table, input, &body).await?)
+    body::rows(headers, body)
 }
 
 /// Some stored and some not is neither a success nor a failure.
@@ -128,6 +161,9 @@ fn report(put: &Put) -> Map<String, Value> {
     };
     let mut report = Map::new();
     report.insert("stored".into(), put.stored.into());
+    if put.repeated {
+        report.insert("repeated".into(), true.into());
+    }
     if put.rejected_total > 0 {
         report.insert("rejected".into(), put.rejected_total.into());
         report.insert("rows".into(), put.rejected.iter().map(rejected).collect());

@@ -1,0 +1,65 @@
+//! Which appends a table has had, by keys of their writers: a writer that did not hear the
+//! acknowledgement sends the same again, and its rows are stored once.
+//!
+//! A key is written in the transaction that writes its rows, so that there are both or neither. The
+//! last [`Options::keys_max`](super::Options::keys_max) keys of a table are remembered, in a ring:
+//! the shelf `Keys` finds them by their hash, the shelf `KeyPlaces` says which is the oldest.
+
+use serde::{Deserialize, Serialize};
+use twox_hash::XxHash64;
+
+use super::Error;
+use super::writes::{Shelf, Writes};
+
+/// Where a table's ring says how many keys it has had, which is no place in it.
+const COUNT: u64 = u64::MAX;
+
+/// What is known of an append by its key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Known {
+    key: String,
+    /// Its place in the ring.
+    place: u64,
+    /// How many rows it stored.
+    pub(crate) rows: u64,
+}
+
+/// The append of a table that had this key.
+pub(crate) fn find(writes: &Writes<'_>, table: u64, key: &str) -> Result<Option<Known>, Error> {
+    let known: Option<Known> = writes.get_json(Shelf::Keys, (table, hash(key)))?;
+    // Two keys may have one hash, about once in a lifetime: the older one is forgotten then.
+    Ok(known.filter(|known| known.key == key))
+}
+
+/// Remembers that an append with this key stored rows, and forgets the oldest when there are too
+/// many.
+pub(crate) fn remember(
+    writes: &Writes<'_>,
+    table: u64,
+    key: &str,
+    rows: u64,
+    keys_max: u64,
+) -> Result<(), Error> {
+    let count: u64 = writes.get_json(Shelf::KeyPlaces, (table, COUNT))?.unwrap_or(0);
+    let place = count % keys_max.max(1);
+    if let Some(oldest) = writes.get_json::<u64>(Shelf::KeyPlaces, (table, place))? {
+        let known: Option<Known> = writes.get_json(Shelf::Keys, (table, oldest))?;
+        if known.is_some_and(|known| known.place == place) {
+            writes.remove(Shelf::Keys, [(table, oldest)])?;
+        }
+    }
+    let hash = hash(key);
+    writes.put_json(Shelf::Keys, (table, hash), &Known { key: key.to_owned(), place, rows })?;
+    writes.put_json(Shelf::KeyPlaces, (table, place), &hash)?;
+    writes.put_json(Shelf::KeyPlaces, (table, COUNT), &(count + 1))
+}
+
+/// Forgets all keys of a table.
+pub(crate) fn forget(writes: &Writes<'_>, table: u64) -> Result<(), Error> {
+    writes.remove_all(Shelf::Keys, table)?;
+    writes.remove_all(Shelf::KeyPlaces, table)
+}
+
+fn hash(key: &str) -> u64 {
+    XxHash64::oneshot(0, key.as_bytes())
+}

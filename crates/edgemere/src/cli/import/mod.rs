@@ -1,0 +1,301 @@
+//! `edgemere import`: files of rows to a node, piece by piece.
+//!
+//! 1. `target` says for every file how its rows are written and which table they are for. Nothing is
+//!    sent before all of them can be read.
+//! 2. `edgemere_engine::pieces` cuts a file into pieces, and `send` sends them.
+//! 3. `tally` counts what became of the rows, `progress` shows it.
+
+mod progress;
+mod send;
+mod tally;
+mod target;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use edgemere_engine::pieces::{Cut, Error};
+use tokio_util::sync::CancellationToken;
+
+use self::progress::Progress;
+use self::send::{Sender, Stopped};
+use self::tally::{Tally, grouped};
+use self::target::{FormatFlag, Target};
+use super::node::program;
+use super::run::client;
+use super::{client_runtime, signals};
+use crate::client::Client;
+use crate::config::{ClientKeys, Config, Flags, keys};
+use crate::failure::Failure;
+use crate::terminal;
+
+/// A piece is full with so many bytes, well below what a node takes at once.
+const PIECE_BYTES_MAX: usize = 8 << 20;
+
+/// The exit code when some rows were rejected.
+const PARTIAL: u8 = 1;
+
+/// Send the rows of files to a node
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Send the rows of files to a node: CSV with a header, JSON, NDJSON, or Parquet; all \
+                  but Parquet also compressed with gzip.\n\nA file is sent in pieces, and each is on \
+                  disk before the next is counted. A table that is not there is made; the types of \
+                  its columns come from the first piece. Rows that do not fit are told with their \
+                  row and line, and left out.\n\nA file is stored once: when an import stopped in \
+                  the middle, the same command goes on where it stopped, and pieces of the same \
+                  file that are stored already are not stored again. --again stores them again.\n\n\
+                  Exit codes: 0 all rows are stored, 1 some were rejected, 130 interrupted, and \
+                  those of \"edgemere run\": 2 wrong input, as a file that is not there, 3 not \
+                  found, 4 denied, 5 conflict, 6 unavailable, 70 a fault of the program or the node.",
+    after_help = "Examples:\n  edgemere import pumps.csv --dbms water\n  \
+                  edgemere import 2026-*.parquet --dbms water --table pumps --jobs 4\n  \
+                  edgemere import readings.ndjson.gz --dbms water --table readings --strict\n  \
+                  mosquitto_sub -t pumps | edgemere import - --format ndjson --dbms water --table pumps"
+)]
+pub(crate) struct Import {
+    /// The files; - is what comes on stdin
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// The database
+    #[arg(long, value_name = "NAME")]
+    dbms: String,
+
+    /// The table [default: each file's name without its extension]
+    #[arg(long, value_name = "NAME")]
+    table: Option<String>,
+
+    /// How the rows are written [default: what the file's extension says]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<FormatFlag>,
+
+    /// The most rows of a piece
+    #[arg(long, value_name = "N", default_value = "20000")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    batch_rows: u32,
+
+    /// How many pieces are under way at once
+    #[arg(long, value_name = "N", default_value = "2")]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=32))]
+    jobs: u8,
+
+    /// Leave out so many rows at the start of each file
+    #[arg(long, value_name = "N", default_value = "0")]
+    skip_rows: u64,
+
+    /// Stop at the first piece that has a rejected row
+    #[arg(long)]
+    strict: bool,
+
+    /// Store also what an earlier import of the same file has stored
+    #[arg(long)]
+    again: bool,
+
+    /// How long to go on trying when the node is busy or does not answer
+    #[arg(long, value_name = "SECONDS", default_value = "60")]
+    patience: u64,
+
+    /// Say only what went wrong
+    #[arg(long, short)]
+    quiet: bool,
+
+    #[command(flatten)]
+    pub(super) keys: Flags<ClientKeys>,
+}
+
+impl Import {
+    pub(super) fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
+        if self.dbms.trim().is_empty() {
+            return Err(Failure::input("--dbms needs the name of a database").into());
+        }
+        let client = client(config)?;
+        let target = |file| Target::new(file, self.table.as_deref(), self.format);
+        let targets: Vec<_> =
+            self.files.iter().map(|file| target(file)).collect::<Result<_, _>>()?;
+        let stop = CancellationToken::new();
+        client_runtime()?.block_on(async {
+            tokio::select! {
+                code = self.import_all(&client, &targets, &stop, config) => code,
+                () = interrupts(&stop) => Ok(ExitCode::from(signals::INTERRUPTED)),
+            }
+        })
+    }
+
+    async fn import_all(
+        &self,
+        client: &Client,
+        targets: &[Target],
+        stop: &CancellationToken,
+        config: &Config,
+    ) -> anyhow::Result<ExitCode> {
+        let start = Instant::now();
+        let mut total = Tally::default();
+        let mut stopped = None;
+        for target in targets {
+            let mut tally = total.next();
+            let result = self.import(client, target, stop, &mut tally).await;
+            total.merge(tally);
+            if let Err(error) = result {
+                stopped = Some((target, tally, error));
+                break;
+            }
+        }
+        if total.untold() > 0 {
+            terminal::say(&format!("… and {} more rejected rows", grouped(total.untold())));
+        }
+        match stopped {
+            Some((target, tally, Stopped::Asked)) => {
+                let hint = self.go_on_hint(target, &tally);
+                terminal::say(&format!("interrupted: {}; {hint}", total.line(start.elapsed())));
+                Ok(ExitCode::from(signals::INTERRUPTED))
+            }
+            Some((target, tally, Stopped::Strict)) => {
+                let told = format!("stopped at the first rejected row of {}", target.name());
+                terminal::say(&format!("{told}: {}", tally.line(start.elapsed())));
+                Ok(ExitCode::from(PARTIAL))
+            }
+            Some((target, tally, Stopped::Node(failure))) => {
+                Err(self.failed(target, &tally, failure).into())
+            }
+            Some((target, tally, Stopped::File(error))) => {
+                Err(self.unreadable(target, &tally, error).into())
+            }
+            None => Ok(self.done(targets, total, start.elapsed(), config)),
+        }
+    }
+
+    /// Imports one file, and says what became of it.
+    async fn import(
+        &self,
+        client: &Client,
+        target: &Target,
+        stop: &CancellationToken,
+        tally: &mut Tally,
+    ) -> Result<(), Stopped> {
+        let start = Instant::now();
+        // Rows from stdin cannot be read again to go on, and the next ones may look the same.
+        let is_once = target.is_stdin() || self.again;
+        let salt = if is_once { unique() } else { target.file_name() };
+        let is_ordered = target.is_stdin() || self.strict;
+        let sender = Sender {
+            client,
+            dbms: &self.dbms,
+            target,
+            salt,
+            jobs: if is_ordered { 1 } else { self.jobs.into() },
+            is_strict: self.strict,
+            patience: Duration::from_secs(self.patience),
+            stop,
+        };
+        let rows_max = usize::try_from(self.batch_rows).unwrap_or(usize::MAX);
+        let cut = Cut { rows_max, bytes_max: PIECE_BYTES_MAX, skip: self.skip_rows };
+        let progress = Progress::new(&target.name(), target.bytes, self.quiet);
+        sender.send(cut, tally, &progress).await?;
+        drop(progress);
+        if !self.quiet {
+            let into = format!("{} → {}.{}", target.name(), self.dbms, target.table);
+            terminal::say(&match tally.rows() {
+                0 => format!("{into}: no rows, nothing to store"),
+                _ => format!("{into}: {}", tally.line(start.elapsed())),
+            });
+        }
+        Ok(())
+    }
+
+    /// Says what there is now, and gives the exit code.
+    fn done(&self, targets: &[Target], total: Tally, time: Duration, config: &Config) -> ExitCode {
+        if !self.quiet {
+            if targets.len() > 1 {
+                terminal::say(&format!("{} files: {}", targets.len(), total.line(time)));
+            }
+            if total.repeated > 0 {
+                terminal::say(
+                    "rows \"stored before\" are of an earlier import of the same file; --again \
+                     stores them again",
+                );
+            }
+            if let (Some(target), true) = (targets.last(), total.stored + total.repeated > 0) {
+                terminal::say(&format!("try: {}", self.query(target, config)));
+            }
+        }
+        ExitCode::from(if total.rejected > 0 { PARTIAL } else { 0 })
+    }
+
+    fn query(&self, target: &Target, config: &Config) -> String {
+        let node = config.text(&keys::NODE);
+        let node = match keys::NODE.is_default(node) {
+            true => String::new(),
+            false => format!(" --node {node}"),
+        };
+        let table = quoted(&target.table);
+        format!("{} sql {} 'select count(*) from {table}'{node}", program(), self.dbms)
+    }
+
+    /// That the node did not take what comes next.
+    fn failed(&self, target: &Target, tally: &Tally, failure: Failure) -> Failure {
+        let go_on = self.go_on_hint(target, tally);
+        let hint = match failure.hint {
+            Some(hint) => format!("{hint}; then {go_on}"),
+            None => go_on,
+        };
+        let stored = grouped(tally.stored + tally.repeated);
+        let message = format!(
+            "{}: {}; {stored} rows of it are stored for sure",
+            target.name(),
+            failure.message.trim_end_matches("; nothing was stored"),
+        );
+        Failure { message, hint: Some(hint), ..failure }
+    }
+
+    /// That the file cannot be read on.
+    fn unreadable(&self, target: &Target, tally: &Tally, error: Error) -> Failure {
+        let hint = error.hint();
+        let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
+        let mut message = format!("{}: {error}{}", target.name(), source.unwrap_or_default());
+        if tally.rows() > 0 {
+            let stored = grouped(tally.stored + tally.repeated);
+            message.push_str(&format!("; {stored} rows before it are stored"));
+        }
+        let failure = Failure::input(message);
+        match hint {
+            Some(hint) => failure.with_hint(hint),
+            None => failure,
+        }
+    }
+
+    /// How to go on with a file that was not sent to its end.
+    fn go_on_hint(&self, target: &Target, tally: &Tally) -> String {
+        match target.is_stdin() || self.again {
+            true => format!("go on with --skip-rows {}", self.skip_rows + tally.rows()),
+            false => "run the same command again: what is stored is not stored twice".to_owned(),
+        }
+    }
+}
+
+/// Asks to stop at the first Ctrl-C, and ends at the second.
+async fn interrupts(stop: &CancellationToken) {
+    let interrupt = || async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    interrupt().await;
+    stop.cancel();
+    terminal::say("stopping when the pieces under way are stored; Ctrl-C again does not wait");
+    interrupt().await;
+}
+
+/// A text that no other import has.
+fn unique() -> String {
+    format!("{} {}", jiff::Timestamp::now().as_nanosecond(), std::process::id())
+}
+
+/// A name as SQL takes it: in quotes unless it is plain.
+fn quoted(name: &str) -> String {
+    let is_plain = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    match is_plain && !name.starts_with(|c: char| c.is_ascii_digit()) {
+        true => name.to_owned(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
+    }
+}

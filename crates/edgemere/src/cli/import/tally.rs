@@ -1,0 +1,176 @@
+//! What became of the rows of an import: how many are stored, which are not, and how fast it went.
+
+use std::time::Duration;
+
+use edgemere_engine::pieces::Piece;
+
+use crate::client::{Rejected, Stored};
+
+/// How many rejected rows are told one by one.
+const REJECTED_SHOWN_MAX: usize = 20;
+
+/// How many characters of a rejected value are told.
+const VALUE_CHARS_MAX: usize = 60;
+
+/// Counts of one import.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    /// Rows that this import stored.
+    pub(super) stored: u64,
+    /// Rows that an earlier import of the same file had stored.
+    pub(super) repeated: u64,
+    /// Rows that were not stored.
+    pub(super) rejected: u64,
+    /// Rejected rows that were told one by one.
+    shown: usize,
+}
+
+impl Tally {
+    /// Counts what became of a piece, and returns what is to be told of rejected rows.
+    pub(super) fn add(&mut self, file: &str, piece: &Piece, stored: &Stored) -> Vec<String> {
+        match stored.repeated {
+            true => self.repeated += stored.stored,
+            false => self.stored += stored.stored,
+        }
+        self.rejected += stored.rejected;
+        let room = REJECTED_SHOWN_MAX.saturating_sub(self.shown);
+        let shown: Vec<_> =
+            stored.rows.iter().take(room).map(|row| rejected_line(file, piece, row)).collect();
+        self.shown += shown.len();
+        shown
+    }
+
+    /// Adds what became of another file.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.stored += other.stored;
+        self.repeated += other.repeated;
+        self.rejected += other.rejected;
+        self.shown = other.shown;
+    }
+
+    /// A tally of the next file, which goes on with telling rejected rows where this one stopped.
+    pub(super) fn next(self) -> Self {
+        Self { shown: self.shown, ..Self::default() }
+    }
+
+    /// All rows of which it is known what became of them.
+    pub(super) fn rows(&self) -> u64 {
+        self.stored + self.repeated + self.rejected
+    }
+
+    /// Rejected rows that were not told one by one.
+    pub(super) fn untold(&self) -> u64 {
+        self.rejected.saturating_sub(self.shown as u64)
+    }
+
+    /// In one line.
+    pub(super) fn line(&self, time: Duration) -> String {
+        let seconds = time.as_secs_f64();
+        let mut line = format!("{} rows stored", grouped(self.stored));
+        if self.rejected > 0 {
+            line.push_str(&format!(", {} rejected", grouped(self.rejected)));
+        }
+        if self.repeated > 0 {
+            line.push_str(&format!(", {} stored before", grouped(self.repeated)));
+        }
+        line.push_str(&format!(" in {seconds:.1} s ({} rows/s)", grouped(self.rate(time))));
+        line
+    }
+
+    /// Rows a second.
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "it is a rate for people"
+    )]
+    pub(super) fn rate(&self, time: Duration) -> u64 {
+        (self.rows() as f64 / time.as_secs_f64().max(1e-3)) as u64
+    }
+}
+
+/// A rejected row, by its place in the file.
+fn rejected_line(file: &str, piece: &Piece, rejected: &Rejected) -> String {
+    let (row, line) = piece.place(rejected.row);
+    let line = line.map(|line| format!(" (line {line})")).unwrap_or_default();
+    let column = rejected.column.as_ref().map(|column| format!(", column \"{column}\""));
+    let column = column.unwrap_or_default();
+    let value = shortened(&rejected.value.replace(['\n', '\r'], " "));
+    format!("rejected: {file} row {row}{line}{column}: \"{value}\": {}", rejected.reason)
+}
+
+fn shortened(value: &str) -> String {
+    match value.char_indices().nth(VALUE_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", value.get(..end).unwrap_or_default()),
+        None => value.to_owned(),
+    }
+}
+
+/// A number as people read it.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use edgemere_engine::ingest::Input;
+
+    fn piece(first_row: u64, lines: Vec<u64>) -> Piece {
+        let rows = lines.len();
+        Piece { input: Input::Csv, body: vec![], first_row, rows, lines, bytes_read: 0 }
+    }
+
+    #[test]
+    fn rejected_rows_are_told_by_their_place_in_the_file() {
+        let row = |row| Rejected {
+            row,
+            column: Some("v".into()),
+            value: "a\nb".into(),
+            reason: "not a number".into(),
+        };
+        let stored =
+            Stored { stored: 1, rejected: 2, rows: vec![row(2), row(3)], ..Stored::default() };
+        let mut tally = Tally::default();
+        let told = tally.add("x.csv", &piece(11, vec![12, 13, 15]), &stored);
+        assert_eq!(
+            told,
+            [
+                "rejected: x.csv row 12 (line 13), column \"v\": \"a b\": not a number",
+                "rejected: x.csv row 13 (line 15), column \"v\": \"a b\": not a number",
+            ]
+        );
+        for _ in 0..20 {
+            tally.add("x.csv", &piece(11, vec![12, 13, 15]), &stored);
+        }
+        assert_eq!((tally.shown, tally.untold(), tally.rows()), (20, 22, 63));
+        assert_eq!(tally.next().shown, 20);
+    }
+
+    #[test]
+    fn the_line_says_only_what_happened() {
+        let tally = Tally { stored: 1_234_567, ..Tally::default() };
+        let time = Duration::from_secs(2);
+        assert_eq!(tally.line(time), "1,234,567 rows stored in 2.0 s (617,283 rows/s)");
+        let tally = Tally { stored: 1, repeated: 1000, rejected: 2, shown: 2 };
+        assert_eq!(
+            tally.line(time),
+            "1 rows stored, 2 rejected, 1,000 stored before in 2.0 s (501 rows/s)"
+        );
+    }
+
+    #[test]
+    fn numbers_are_grouped() {
+        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(grouped(number), text);
+        }
+    }
+}

@@ -14,6 +14,15 @@ pub const COLUMNS_MAX: usize = 1000;
 /// The most tables of a storage.
 pub const TABLES_MAX: usize = 10_000;
 
+/// The most views of a storage.
+pub const VIEWS_MAX: usize = 10_000;
+
+/// The most databases of which something is recorded.
+pub const DATABASES_MAX: usize = 1_000;
+
+/// The most bytes of a view's text.
+pub const VIEW_BYTES_MAX: usize = 64 * 1024;
+
 /// The most characters in the name of a database, a table or a column.
 pub const NAME_LENGTH_MAX: usize = 128;
 
@@ -49,6 +58,8 @@ pub struct Options {
     pub compact_files: usize,
     /// Files are merged up to this size, as the rows are in memory.
     pub compact_bytes: u64,
+    /// How often the keeper looks for what is not to be kept any more.
+    pub retain_every: Duration,
     /// Whether tables settle and compact by themselves. Without, appends never wait for room.
     pub background: bool,
 }
@@ -63,6 +74,7 @@ impl Default for Options {
             settle_age: Duration::from_secs(300),
             compact_files: 8,
             compact_bytes: 128 * 1024 * 1024,
+            retain_every: Duration::from_secs(60),
             background: true,
         }
     }

@@ -12,7 +12,7 @@ use super::block::Prepared;
 use super::commit::{Job, Rows};
 use super::shared::Shared;
 use super::state::State;
-use super::{Error, Snapshot, TableStats};
+use super::{Error, Retention, Snapshot, TableStats};
 use crate::schema::Schema;
 
 /// What a writer is told to wait when the storage is busy.
@@ -104,6 +104,12 @@ impl Table {
     #[must_use]
     pub fn stats(&self) -> TableStats {
         self.state().stats()
+    }
+
+    /// How much of the table is kept, where it says so itself.
+    #[must_use]
+    pub fn retention(&self) -> Retention {
+        self.state().retention
     }
 
     /// Waits until the rows fit in memory and the committer takes them.

@@ -32,6 +32,12 @@ pub(crate) enum Shelf {
     Blocks,
     /// The manifest, under (table, file).
     Files,
+    /// What was said of databases, under (database, 0).
+    Databases,
+    /// The views, under (view, 0).
+    Views,
+    /// How much of a table is kept, under (table, 0).
+    Retention,
 }
 
 impl Shelf {
@@ -42,6 +48,9 @@ impl Shelf {
             Self::Counters => "counters",
             Self::Blocks => "blocks",
             Self::Files => "files",
+            Self::Databases => "databases",
+            Self::Views => "views",
+            Self::Retention => "retention",
         })
     }
 

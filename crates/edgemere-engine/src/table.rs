@@ -35,6 +35,9 @@ pub enum Error {
     /// The text has no `CREATE TABLE`.
     #[error("the table's definition has no CREATE TABLE statement")]
     NoTable,
+    /// There is nothing but system columns.
+    #[error("there are no columns")]
+    NoColumns,
     /// A column has a type that no column can have.
     #[error("the column \"{column}\" has the unknown type \"{type_name}\"")]
     UnknownType {
@@ -93,7 +96,8 @@ impl Table {
             let kind = kind_of(&column.type_name).ok_or_else(unknown)?;
             Ok(schema::Column { name: column.name.to_lowercase(), kind })
         });
-        Ok(Schema { columns: columns.collect::<Result<_, Error>>()? })
+        let schema = Schema { columns: columns.collect::<Result<_, Error>>()? };
+        if schema.columns.is_empty() { Err(Error::NoColumns) } else { Ok(schema) }
     }
 
     fn from_statement(statement: Statement) -> Option<Self> {
@@ -286,5 +290,7 @@ mod tests {
         assert!(matches!(error("v blob"), Error::UnknownType { .. }));
         assert!(matches!(error("v int); drop table x; create table y (z int"), Error::NoTable));
         assert!(matches!(error("v int,, w int"), Error::Syntax(_)));
+        assert!(matches!(error(""), Error::NoColumns));
+        assert!(matches!(error("row_id int"), Error::NoColumns));
     }
 }

@@ -53,12 +53,14 @@ pub enum Error {
         dbms: String,
     },
     /// A view does not fit the tables any more.
-    #[error("the view \"{dbms}.{view}\" cannot be used")]
+    #[error("the view \"{dbms}.{view}\"{} cannot be used", below(asked))]
     View {
         /// The view's database.
         dbms: String,
         /// The view.
         view: String,
+        /// The view that was asked for, when that is another one that stands on it.
+        asked: Option<String>,
         /// What is wrong in it.
         source: Box<Error>,
     },
@@ -114,9 +116,21 @@ pub enum Error {
 
 impl Error {
     /// The error of something inside a view.
-    pub(super) fn in_view(self, view: &View) -> Self {
-        let (dbms, view) = (view.dbms.clone(), view.name.clone());
-        Self::View { dbms, view, source: Box::new(self) }
+    pub(super) fn in_view(self, outer: &View) -> Self {
+        match self {
+            Self::View { dbms, view, source, .. } => {
+                let asked = Some(format!("{}.{}", outer.dbms, outer.name));
+                Self::View { dbms, view, asked, source }
+            }
+            // That is of all of them together.
+            Self::ViewDepth { .. } => self,
+            other => Self::View {
+                dbms: outer.dbms.clone(),
+                view: outer.name.clone(),
+                asked: None,
+                source: Box::new(other),
+            },
+        }
     }
 
     /// What to do next, where there is something.
@@ -130,6 +144,9 @@ impl Error {
             Self::Disconnected { dbms } => {
                 Some(format!("\"connect dbms {dbms} where type = edgemere\" brings it back"))
             }
+            Self::View { source, .. } if matches!(**source, Self::Disconnected { .. }) => {
+                source.hint()
+            }
             Self::View { dbms, view, .. } => {
                 Some(format!("\"drop view {view} where dbms = {dbms}\" removes it"))
             }
@@ -141,6 +158,10 @@ impl Error {
             _ => None,
         }
     }
+}
+
+fn below(asked: &Option<String>) -> String {
+    asked.as_ref().map(|asked| format!(", which \"{asked}\" stands on,")).unwrap_or_default()
 }
 
 fn place(position: &Option<(usize, usize)>) -> String {

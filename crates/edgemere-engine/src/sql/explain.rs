@@ -46,7 +46,7 @@ impl Sql {
     /// Validates a query, and gives the columns of its result.
     pub async fn columns(&self, dbms: &str, sql: &str) -> Result<Vec<ResultColumn>, Error> {
         let session = self.session(dbms);
-        let plan = self.logical(&session, dbms, dialect::parse(sql)?).await?;
+        let plan = self.logical(&session, dbms, dialect::parse(sql)?, 0).await?;
         let columns = plan.schema().fields().iter().map(|field| ResultColumn {
             name: field.name().clone(),
             type_name: type_name(field.data_type()),
@@ -57,7 +57,7 @@ impl Sql {
     /// Validates a query that is to be a view.
     pub async fn check_view(&self, dbms: &str, sql: &str) -> Result<(), Error> {
         let session = self.session(dbms);
-        let plan = self.logical(&session, dbms, dialect::parse(sql)?).await?;
+        let plan = self.logical(&session, dbms, dialect::parse(sql)?, 1).await?;
         views::check_columns(&plan)
     }
 }

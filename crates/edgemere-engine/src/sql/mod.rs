@@ -129,7 +129,7 @@ impl Sql {
     async fn prepare(&self, dbms: &str, sql: &str) -> Result<Prepared, Error> {
         let statement = dialect::parse(sql)?;
         let session = self.session(dbms);
-        let logical = self.logical(&session, dbms, statement).await?;
+        let logical = self.logical(&session, dbms, statement, 0).await?;
         let state = session.context.state();
         let logical = state.optimize(&logical).map_err(Error::Plan)?;
         let physical = state.query_planner().create_physical_plan(&logical, &state).await;
@@ -138,13 +138,15 @@ impl Sql {
         Ok(Prepared { session, physical, plan })
     }
 
+    /// Validates a statement that stands in so many views.
     async fn logical(
         &self,
         session: &Session,
         dbms: &str,
         statement: Statement,
+        depth: usize,
     ) -> Result<LogicalPlan, Error> {
-        let scope = views::Scope { storage: &self.storage, session, dbms, depth: 0 };
+        let scope = views::Scope { storage: &self.storage, session, dbms, depth };
         validate::plan(scope, statement).await
     }
 

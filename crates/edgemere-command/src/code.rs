@@ -24,11 +24,16 @@ impl Code {
     pub(crate) const STRUCTURE: Self = Self::new(2, "Error Command Structure");
     pub(crate) const PROCESS: Self = Self::new(3, "Error Process Failure");
     pub(crate) const IO: Self = Self::new(4, "Error IO");
+    pub(crate) const WRONG_DBMS: Self = Self::new(5, "Wrong DBMS Name or DBMS not connected");
     pub(crate) const NO_FILE: Self = Self::new(12, "File does not exists");
     pub(crate) const SQL_NOT_SUPPORTED: Self = Self::new(18, "SQL stmt not supported");
+    pub(crate) const WRONG_JOB: Self = Self::new(23, "Wrong job ID");
+    pub(crate) const DBMS_ERROR: Self = Self::new(24, "DBMS error");
+    pub(crate) const WRONG_TABLE: Self = Self::new(28, "Wrong table name");
     pub(crate) const NO_TABLE_METADATA: Self =
         Self::new(45, "Failed to load table metadata from blockchain");
     pub(crate) const SQL_SYNTAX: Self = Self::new(46, "Failed to parse SQL statement");
+    pub(crate) const NOT_CONNECTED: Self = Self::new(50, "DBMS not connected");
     pub(crate) const INSERT_FAILED: Self = Self::new(52, "Insert new row failed");
     pub(crate) const NO_OPERATOR: Self = Self::new(192, "Operator processes not enabled");
     pub(crate) const QUERY_TIME: Self = Self::new(76, "Query processing time above limit");
@@ -38,7 +43,11 @@ impl Code {
     pub(crate) const TABLE_STRUCTURE: Self = Self::new(66, "Table structure not available");
     pub(crate) const BAD_LEDGER: Self = Self::new(69, "Wrong blockchain structure");
     pub(crate) const DUPLICATE_ID: Self = Self::new(70, "Duplicate blockchain object id");
+    pub(crate) const NO_PARTITION: Self = Self::new(79, "Missing partition information");
     pub(crate) const DUPLICATE_FILE: Self = Self::new(86, "Duplicate JSON File");
+    pub(crate) const WRONG_DBMS_TYPE: Self = Self::new(104, "Wrong DBMS type");
+    pub(crate) const DROP_DBMS_FAILED: Self = Self::new(111, "Drop DBMS failed");
+    pub(crate) const JOB_STOPPED: Self = Self::new(168, "Job terminated by caller");
     pub(crate) const WRONG_POLICY: Self = Self::new(87, "Wrong policy structure");
     pub(crate) const NO_LEDGER_TABLE: Self = Self::new(109, "Blockchain table not on local DBMS");
     pub(crate) const NO_POLICY: Self = Self::new(113, "Needed Policy is not available");
@@ -102,7 +111,8 @@ pub(crate) fn sql_kind(error: &Sql) -> Kind {
             Kind::NotFound
         }
         Sql::NotReadOnly { .. } => Kind::Denied,
-        Sql::TimeOut { .. } | Sql::OutOfMemory(_) => Kind::Unavailable,
+        Sql::Disconnected { .. } | Sql::View { .. } => Kind::Conflict,
+        Sql::TimeOut { .. } | Sql::OutOfMemory(_) | Sql::Cancelled => Kind::Unavailable,
         _ => Kind::Input,
     }
 }
@@ -114,6 +124,9 @@ pub(crate) fn sql_code(error: &Sql) -> Code {
         Sql::NotReadOnly { .. } => Code::SQL_NOT_SUPPORTED,
         Sql::TimeOut { .. } => Code::QUERY_TIME,
         Sql::OutOfMemory(_) => Code::QUERY_VOLUME,
+        Sql::Disconnected { .. } => Code::NOT_CONNECTED,
+        Sql::View { source, .. } => sql_code(source),
+        Sql::Cancelled => Code::JOB_STOPPED,
         Sql::Execution(_) => Code::QUERY_FAILED,
         _ => Code::SQL_SYNTAX,
     }
@@ -127,12 +140,35 @@ pub(crate) fn engine_kind(error: &Engine) -> Kind {
             Storage::Name { .. } | Storage::Columns { .. } | Storage::TooLarge { .. } => {
                 Kind::Input
             }
-            Storage::NotFound { .. } => Kind::NotFound,
-            Storage::Conflict { .. } => Kind::Conflict,
+            Storage::NotFound { .. } | Storage::NoDatabase { .. } | Storage::NoView { .. } => {
+                Kind::NotFound
+            }
+            Storage::Conflict { .. }
+            | Storage::Taken { .. }
+            | Storage::Disconnected { .. }
+            | Storage::Connected { .. } => Kind::Conflict,
             Storage::Damaged { .. } => Kind::Internal,
             _ => Kind::Unavailable,
         },
         Engine::Sql(error) => sql_kind(error),
         _ => Kind::Unavailable,
+    }
+}
+
+/// The code of what kept rows from being stored, or tables from being changed.
+pub(crate) fn engine_code(error: &Engine) -> Code {
+    match error {
+        Engine::Sql(error) => sql_code(error),
+        Engine::Storage(error) => match error {
+            Storage::NoDatabase { .. } => Code::WRONG_DBMS,
+            Storage::Disconnected { .. } => Code::NOT_CONNECTED,
+            Storage::Connected { .. } => Code::DROP_DBMS_FAILED,
+            Storage::NotFound { .. } | Storage::NoView { .. } => Code::WRONG_TABLE,
+            Storage::Taken { .. } => Code::DBMS_ERROR,
+            Storage::Name { .. } => Code::WRONG_VALUE,
+            Storage::Columns { .. } => Code::TABLE_STRUCTURE,
+            _ => Code::INSERT_FAILED,
+        },
+        _ => Code::INSERT_FAILED,
     }
 }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::code::{Code, engine_kind, ledger_code, ledger_kind, sql_code, sql_kind};
+use crate::code::{Code, engine_code, engine_kind, ledger_code, ledger_kind, sql_code, sql_kind};
 use crate::declaration::Effect;
 
 /// A place in a command's text, in characters.
@@ -166,6 +166,40 @@ pub enum Error {
         /// The next step.
         hint: Option<String>,
     },
+    /// The node has no such database.
+    #[error("no database \"{dbms}\" on this node")]
+    UnknownDatabase {
+        /// The database.
+        dbms: String,
+        /// The next step.
+        hint: Option<String>,
+    },
+    /// A database that is not this node's own storage.
+    #[error("\"{dbms}\" cannot be connected: databases of type \"{kind}\" come later")]
+    ExternalDatabase {
+        /// The database.
+        dbms: String,
+        /// Its type.
+        kind: String,
+    },
+    /// The columns of a table that is to be made cannot be read, or not be kept as they are.
+    #[error("the table cannot have these columns")]
+    Columns {
+        /// Why.
+        source: edgemere_engine::DefinitionError,
+    },
+    /// No such Parquet file.
+    #[error("no partition \"{name}\"")]
+    NoPartition {
+        /// Its name.
+        name: String,
+    },
+    /// No such query, or not remembered any more.
+    #[error("no query has the number {id}")]
+    NoQuery {
+        /// The number.
+        id: u64,
+    },
     /// No such command to help with.
     #[error("no command is called \"{name}\"")]
     NoHelp {
@@ -289,6 +323,12 @@ pub enum Error {
     },
 }
 
+impl From<edgemere_engine::storage::Error> for Error {
+    fn from(error: edgemere_engine::storage::Error) -> Self {
+        Self::Engine(error.into())
+    }
+}
+
 impl Error {
     /// What kind of failure it is.
     pub fn kind(&self) -> Kind {
@@ -300,10 +340,15 @@ impl Error {
             | Self::BadValue { .. }
             | Self::WrongMethod { .. }
             | Self::NoDestination { .. }
+            | Self::ExternalDatabase { .. }
+            | Self::Columns { .. }
             | Self::Limit { .. } => Kind::Input,
-            Self::UnknownVariable { .. } | Self::UnknownTable { .. } | Self::NoHelp { .. } => {
-                Kind::NotFound
-            }
+            Self::UnknownVariable { .. }
+            | Self::UnknownTable { .. }
+            | Self::UnknownDatabase { .. }
+            | Self::NoPartition { .. }
+            | Self::NoQuery { .. }
+            | Self::NoHelp { .. } => Kind::NotFound,
             Self::Denied { .. } => Kind::Denied,
             Self::NotMaster { .. }
             | Self::BadTable { .. }
@@ -336,8 +381,12 @@ impl Error {
             Self::Sql(error) => sql_code(error),
             Self::NotOperator => Code::NO_OPERATOR,
             Self::SameContent { .. } => Code::DUPLICATE_FILE,
-            Self::Engine(_) => Code::INSERT_FAILED,
-            Self::BadTable { .. } => Code::TABLE_STRUCTURE,
+            Self::Engine(error) => engine_code(error),
+            Self::BadTable { .. } | Self::Columns { .. } => Code::TABLE_STRUCTURE,
+            Self::UnknownDatabase { .. } => Code::WRONG_DBMS,
+            Self::ExternalDatabase { .. } => Code::WRONG_DBMS_TYPE,
+            Self::NoPartition { .. } => Code::NO_PARTITION,
+            Self::NoQuery { .. } => Code::WRONG_JOB,
             Self::NoDestination { .. } => Code::NO_DESTINATION,
             Self::NotMaster { .. } => Code::NO_LEDGER_TABLE,
             Self::PeerUnreachable { .. } => Code::PEER_REFUSED,
@@ -357,6 +406,7 @@ impl Error {
             | Self::UnknownCommand { hint, .. }
             | Self::UnknownVariable { hint, .. }
             | Self::UnknownTable { hint, .. }
+            | Self::UnknownDatabase { hint, .. }
             | Self::NoHelp { hint, .. }
             | Self::File { hint, .. } => hint.clone(),
             Self::NoDestination { hint, .. } => Some(hint.clone()),
@@ -378,6 +428,14 @@ impl Error {
                     "send it to the master, or use \"blockchain add\" for this node alone".into()
                 }
             }),
+            Self::ExternalDatabase { dbms, .. } => Some(format!(
+                "\"connect dbms {dbms} where type = edgemere\" keeps its rows on this node"
+            )),
+            Self::Columns { .. } => {
+                Some("write NAME TYPE, …: \"help create table\" lists the types".into())
+            }
+            Self::NoPartition { .. } => Some("\"get partitions\" lists the partitions".into()),
+            Self::NoQuery { .. } => Some("\"query status all\" lists the queries".into()),
             Self::Ledger(error) => error.hint(),
             Self::Sql(error) => error.hint(),
             Self::NotOperator => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use edgemere_engine::ingest::Input;
 use edgemere_engine::pieces;
-use edgemere_engine::{Put, Rows, Schema};
+use edgemere_engine::{Definition, Put, Rows, Schema};
 use edgemere_ledger::{Ledger, Policy, Scope};
 use serde_json::json;
 
@@ -35,15 +35,7 @@ pub async fn put_rows(node: &Arc<Node>, rows: Rows<'_>) -> Result<Put, Error> {
     let (dbms, table) = (plain(rows.dbms), plain(rows.table));
     let put = node.engine().put_rows(Rows { dbms: &dbms, table: &table, ..rows }).await?;
     if let Some(schema) = put.changed.clone() {
-        let node = Arc::clone(node);
-        let published =
-            tokio::task::spawn_blocking(move || publish(&node, &dbms, &table, &schema)).await;
-        // The rows are stored. What the ledger lacks is published at the next start.
-        match published {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "the table could not be published"),
-            Err(error) => tracing::warn!(%error, "the table could not be published"),
-        }
+        announce(node, &dbms, &table, schema).await;
     }
     Ok(put)
 }
@@ -74,6 +66,19 @@ pub async fn put_file(
 /// A name as the engine has it.
 fn plain(name: &str) -> String {
     name.trim().to_lowercase()
+}
+
+/// Publishes a table that is stored. What the ledger lacks when this fails is published at the next
+/// start.
+pub(crate) async fn announce(node: &Arc<Node>, dbms: &str, table: &str, schema: Schema) {
+    let (node, dbms, table) = (Arc::clone(node), dbms.to_owned(), table.to_owned());
+    let published =
+        tokio::task::spawn_blocking(move || publish(&node, &dbms, &table, &schema)).await;
+    match published {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(%error, "the table could not be published"),
+        Err(error) => tracing::warn!(%error, "the table could not be published"),
+    }
 }
 
 /// Publishes the tables of this node that the ledger does not know as they are.
@@ -112,9 +117,16 @@ fn publish_table(
     }}))?;
     match known.first() {
         None => ledger.insert(policy, scope).map(drop),
-        Some(known) if known.text("create") == Some(&create) => Ok(()),
+        Some(known) if known.text("create").is_some_and(|known| defines(known, schema)) => Ok(()),
         Some(known) => ledger.update(known.id().unwrap_or_default(), policy).map(drop),
     }
+}
+
+/// Whether a table's definition has just these columns. How it is written does not matter: EdgeLake
+/// writes more into it, such as defaults.
+fn defines(create: &str, schema: &Schema) -> bool {
+    let definition = Definition::from_create(create).and_then(|definition| definition.schema());
+    definition.is_ok_and(|defined| defined == *schema)
 }
 
 /// Says that this node's cluster holds the table, if the cluster is in the ledger.

@@ -1,8 +1,13 @@
-//! Lookups in the ledger that several commands need.
+//! Lookups in the ledger and in the node's own rows that several commands need.
 
 use std::sync::Arc;
 
+use edgemere_engine::storage::{Error as StorageError, Storage, Table};
 use edgemere_ledger::{Condition, Kinds, Ledger, Policy};
+
+use crate::error::Error;
+use crate::near;
+use crate::node::Node;
 
 /// All policies of a type.
 pub(crate) fn of_kind(ledger: &Ledger, kind: &str) -> Vec<Arc<Policy>> {
@@ -13,4 +18,49 @@ pub(crate) fn of_kind(ledger: &Ledger, kind: &str) -> Vec<Arc<Policy>> {
 pub(crate) fn with(ledger: &Ledger, kind: &str, values: &[(&str, &str)]) -> Vec<Arc<Policy>> {
     let equals = values.iter().map(|(attribute, value)| Condition::equal(attribute, *value));
     ledger.select(&Kinds::one(kind), &Condition::All(equals.collect()))
+}
+
+/// A table of this node.
+pub(crate) fn local_table(storage: &Storage, dbms: &str, name: &str) -> Result<Arc<Table>, Error> {
+    if let Some(table) = storage.table(dbms, name) {
+        return Ok(table);
+    }
+    let tables = local_tables(storage, dbms)?;
+    let hint = near::hint(name, tables.iter().map(|table| table.name()))
+        .or_else(|| Some("\"get rows count\" lists the tables of this node".into()));
+    Err(Error::UnknownTable { dbms: dbms.into(), table: name.into(), hint })
+}
+
+/// The tables of a database of this node.
+pub(crate) fn local_tables(storage: &Storage, dbms: &str) -> Result<Vec<Arc<Table>>, Error> {
+    if storage.is_disconnected(dbms) {
+        return Err(StorageError::Disconnected { dbms: dbms.to_owned() }.into());
+    }
+    let databases = storage.databases();
+    match databases.iter().any(|known| known == dbms) {
+        true => Ok(storage.tables(dbms)),
+        false => Err(Error::UnknownDatabase {
+            dbms: dbms.to_owned(),
+            hint: near::hint(dbms, databases.iter().map(String::as_str))
+                .or_else(|| Some("\"get databases\" lists the databases".into())),
+        }),
+    }
+}
+
+/// The tables of this node: all, those of a database, one, or those of a name in all databases.
+pub(crate) fn wanted_tables(
+    node: &Node,
+    dbms: Option<&str>,
+    name: Option<&str>,
+) -> Result<Vec<Arc<Table>>, Error> {
+    let storage = node.engine().storage();
+    match (dbms, name) {
+        (Some(dbms), Some(name)) => Ok(vec![local_table(storage, dbms, name)?]),
+        (Some(dbms), None) => local_tables(storage, dbms),
+        (None, name) => {
+            let databases = storage.databases();
+            let tables = databases.iter().flat_map(|dbms| storage.tables(dbms));
+            Ok(tables.filter(|table| name.is_none_or(|name| name == table.name())).collect())
+        }
+    }
 }

@@ -166,6 +166,52 @@ fn blockchain_get() -> impl Strategy<Value = String> {
     })
 }
 
+/// SQL as it stands: everything that could end it too early, or look like the rest of the command.
+fn sql() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "select [ -~é]{0,30}",
+        "with [ -~é\n]{0,30}",
+        quoted(),
+        Just("select ')' , \"a\" from t # no comment".to_string()),
+    ]
+}
+
+/// The columns of a table, with parentheses and quotes in them.
+fn columns() -> impl Strategy<Value = String> {
+    let column = prop_oneof![
+        "[a-z]{1,6} (int|timestamp|varchar)",
+        "[a-z]{1,6} char\\([0-9]{1,3}\\)",
+        "\"[a-z )(]{1,6}\" float",
+        "[a-z]{1,6} int # c\n",
+    ];
+    prop::collection::vec(column, 0..4).prop_map(|columns| columns.join(", "))
+}
+
+fn on_rows() -> impl Strategy<Value = String> {
+    prop_oneof![
+        (term(), term()).prop_map(|(name, kind)| format!(
+            "connect dbms \"\" where type = {kind} and user = {name}"
+        )),
+        "[a-z!\"]{1,8}".prop_map(|name| format!("disconnect dbms d{name}")),
+        (columns(), term()).prop_map(|(columns, dbms)| {
+            format!("create table t ({columns}) where dbms = {dbms}")
+        }),
+        (term(), sql())
+            .prop_map(|(dbms, sql)| format!("create view v where dbms = {dbms} as {sql}")),
+        (quoted(), term()).prop_map(|(name, keep)| {
+            format!("drop partition {name} where dbms = d and table = * and keep = {keep}")
+        }),
+        (term(), term()).prop_map(|(age, size)| {
+            format!("set retention where dbms = d and age = {age} and size = {size}")
+        }),
+        any::<u64>().prop_map(|id| format!("query status {id} where format = json")),
+        (word(), sql()).prop_map(|(dbms, sql)| {
+            format!("query explain sql \"{dbms}\" where format = mcp {sql}")
+        }),
+    ]
+    .prop_filter("some of these are no commands", |text| parse(text).is_ok())
+}
+
 fn command() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         6 => blockchain_get(),
@@ -180,6 +226,7 @@ fn command() -> impl Strategy<Value = String> {
             format!("create policy device with defaults where {key}x = {value} and b = 1")
         }),
         1 => term().prop_map(|term| format!("test network with {term}")),
+        3 => on_rows(),
         1 => select(examples()).prop_map(String::from),
     ];
     leaf.prop_recursive(2, 4, 1, |inner| {

@@ -155,6 +155,12 @@ impl Engine {
         Err(Error::Contended { table: format!("{}.{}", rows.dbms, rows.table) })
     }
 
+    /// Makes a view of a query that was validated, durable when this returns.
+    pub async fn create_view(&self, dbms: &str, name: &str, sql: &str) -> Result<(), Error> {
+        self.sql.check_view(dbms, sql).await?;
+        Ok(self.storage.create_view(dbms, name, sql).await?)
+    }
+
     /// Stores rows, or gives none when the table has been changed since they were read.
     async fn try_put(&self, rows: Rows<'_>) -> Result<Option<Put>, Error> {
         let Rows { dbms, table: name, input, bytes, key } = rows;

@@ -1,11 +1,11 @@
 //! The definition of a table: its columns and their types, read from a `CREATE TABLE` text as
-//! EdgeLake writes it into a table's policy.
+//! EdgeLake writes it into a table's policy, or from columns that somebody wrote.
 
 use sqlparser::ast::{self, CharacterLength, DataType, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
 
-use crate::schema::SYSTEM_COLUMNS;
+use crate::schema::{self, Kind, SYSTEM_COLUMNS, Schema};
 
 /// A table's definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,25 @@ pub enum Error {
     /// The text has no `CREATE TABLE`.
     #[error("the table's definition has no CREATE TABLE statement")]
     NoTable,
+    /// There is nothing but system columns.
+    #[error("there are no columns")]
+    NoColumns,
+    /// A column has a type that no column can have.
+    #[error("the column \"{column}\" has the unknown type \"{type_name}\"")]
+    UnknownType {
+        /// The column.
+        column: String,
+        /// The type.
+        type_name: String,
+    },
+    /// A column says more than its name and type.
+    #[error("the column \"{column}\" has \"{what}\", which cannot be kept")]
+    Constraint {
+        /// The column, or the table.
+        column: String,
+        /// What it says.
+        what: String,
+    },
 }
 
 impl Table {
@@ -43,6 +62,42 @@ impl Table {
     pub fn from_create(sql: &str) -> Result<Self, Error> {
         let statements = Parser::parse_sql(&PostgreSqlDialect {}, sql)?;
         statements.into_iter().find_map(Self::from_statement).ok_or(Error::NoTable)
+    }
+
+    /// Reads the definition from the columns that somebody wrote: `value float, name char(10)`.
+    /// They have a name and a type, and nothing that would have to be kept beyond that.
+    pub fn from_columns(name: &str, columns: &str) -> Result<Self, Error> {
+        let sql = format!("CREATE TABLE t ({columns}\n)");
+        let mut statements = Parser::parse_sql(&PostgreSqlDialect {}, &sql)?;
+        let (Some(Statement::CreateTable(create)), true) =
+            (statements.pop(), statements.is_empty())
+        else {
+            return Err(Error::NoTable);
+        };
+        let options = create.columns.iter().find_map(|column| {
+            column.options.first().map(|option| (column.name.value.clone(), option.to_string()))
+        });
+        let constraint = create.constraints.first().map(|what| (name.into(), what.to_string()));
+        if let Some((column, what)) = options.or(constraint) {
+            return Err(Error::Constraint { column, what });
+        }
+        let columns = create.columns.iter().map(Column::from_definition).collect();
+        Ok(Self { name: name.to_owned(), columns })
+    }
+
+    /// The table's own columns, with the types that hold their values.
+    pub fn schema(&self) -> Result<Schema, Error> {
+        let own = self.columns.iter().filter(|column| !column.is_system());
+        let columns = own.map(|column| {
+            let unknown = || Error::UnknownType {
+                column: column.name.clone(),
+                type_name: column.type_name.clone(),
+            };
+            let kind = kind_of(&column.type_name).ok_or_else(unknown)?;
+            Ok(schema::Column { name: column.name.to_lowercase(), kind })
+        });
+        let schema = Schema { columns: columns.collect::<Result<_, Error>>()? };
+        if schema.columns.is_empty() { Err(Error::NoColumns) } else { Ok(schema) }
     }
 
     fn from_statement(statement: Statement) -> Option<Self> {
@@ -82,6 +137,31 @@ fn edgelake_name(data_type: &DataType) -> String {
         }
         other => other.to_string().to_lowercase(),
     }
+}
+
+/// The type that holds the values of a type by its name.
+fn kind_of(type_name: &str) -> Option<Kind> {
+    let (name, size) = match type_name.split_once('(') {
+        Some((name, rest)) => (name.trim(), rest.strip_suffix(')')),
+        None => (type_name, None),
+    };
+    Some(match name {
+        "int" | "integer" | "smallint" | "tinyint" | "int2" | "int4" => Kind::Int,
+        "bigint" | "int8" => Kind::BigInt,
+        "numeric" | "decimal" if size.is_some_and(|size| size.ends_with(",0")) => Kind::Huge,
+        "decimal" | "numeric" | "float" | "float4" | "float8" | "real" | "double"
+        | "double precision" => Kind::Decimal,
+        "boolean" | "bool" => Kind::Boolean,
+        "date" => Kind::Date,
+        "time" | "time without time zone" => Kind::Time,
+        "timestamp" | "datetime" | "timestamptz" => Kind::Timestamp,
+        _ if name.starts_with("timestamp with") => Kind::Timestamp,
+        "char" | "character" => Kind::Char(size.map_or(Some(1), |size| size.parse().ok())?),
+        "varchar" | "character varying" | "text" | "string" | "uuid" | "json" | "jsonb" => {
+            Kind::Varchar
+        }
+        _ => return None,
+    })
 }
 
 fn length_text(length: &CharacterLength) -> String {
@@ -139,5 +219,78 @@ mod tests {
         assert!(matches!(Table::from_create("CREATE TABLE (((").unwrap_err(), Error::Syntax(_)));
         assert!(matches!(Table::from_create("select 1").unwrap_err(), Error::NoTable));
         assert!(matches!(Table::from_create("").unwrap_err(), Error::NoTable));
+    }
+
+    fn kinds(columns: &str) -> Result<Vec<Kind>, Error> {
+        let schema = Table::from_columns("t", columns)?.schema()?;
+        Ok(schema.columns.iter().map(|column| column.kind).collect())
+    }
+
+    #[test]
+    fn a_definition_has_the_types_that_hold_its_values() {
+        let schema = Table::from_create(TYPES_T).unwrap().schema().unwrap();
+        let columns: Vec<_> =
+            schema.columns.iter().map(|c| format!("{} {}", c.name, c.kind.sql())).collect();
+        assert_eq!(
+            columns,
+            [
+                "timestamp timestamp",
+                "i int",
+                "f decimal",
+                "b boolean",
+                "s varchar",
+                "big bigint",
+                "d date",
+                "t time",
+                "v decimal",
+            ]
+        );
+        let text = "A char(8), b char, c varchar(20), d text, e numeric(38,0), f double precision, \
+                    g timestamp with time zone, h decimal(10,2), i timestamp(6)";
+        assert_eq!(
+            kinds(text).unwrap(),
+            [
+                Kind::Char(8),
+                Kind::Char(1),
+                Kind::Varchar,
+                Kind::Varchar,
+                Kind::Huge,
+                Kind::Decimal,
+                Kind::Timestamp,
+                Kind::Decimal,
+                Kind::Timestamp,
+            ]
+        );
+    }
+
+    #[test]
+    fn every_type_of_a_column_is_read_back_from_its_definition() {
+        let all = [
+            Kind::Int,
+            Kind::BigInt,
+            Kind::Huge,
+            Kind::Decimal,
+            Kind::Boolean,
+            Kind::Date,
+            Kind::Time,
+            Kind::Timestamp,
+            Kind::Char(7),
+            Kind::Varchar,
+        ];
+        for kind in all {
+            assert_eq!(kinds(&format!("c {}", kind.sql())).unwrap(), [kind]);
+        }
+    }
+
+    #[test]
+    fn columns_that_cannot_be_kept_as_they_are_written_are_errors() {
+        let error = |columns: &str| kinds(columns).unwrap_err();
+        assert!(matches!(error("v float not null"), Error::Constraint { .. }));
+        assert!(matches!(error("v float, primary key (v)"), Error::Constraint { .. }));
+        assert!(matches!(error("v blob"), Error::UnknownType { .. }));
+        assert!(matches!(error("v int); drop table x; create table y (z int"), Error::NoTable));
+        assert!(matches!(error("v int,, w int"), Error::Syntax(_)));
+        assert!(matches!(error(""), Error::NoColumns));
+        assert!(matches!(error("row_id int"), Error::NoColumns));
     }
 }

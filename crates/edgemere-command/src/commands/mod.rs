@@ -3,13 +3,18 @@
 
 mod assign;
 mod blockchain;
+mod connect;
 mod create;
+mod disconnect;
+mod drop;
 mod exit;
 mod flush;
 mod get;
 mod help;
+mod named;
 mod print;
 mod process;
+mod query;
 mod report;
 mod run;
 mod set;
@@ -22,6 +27,7 @@ use std::ops::Range;
 use futures_util::future::BoxFuture;
 
 use self::blockchain::OnePolicy;
+use self::named::Named;
 use self::report::Plain;
 use crate::declaration::{Declaration, Effect, is_all_keywords, keywords};
 use crate::dispatch::Context;
@@ -117,7 +123,15 @@ commands! {
     BlockchainPush(OnePolicy<blockchain::push::Push>),
     BlockchainTest(blockchain::test::Test),
     BlockchainUpdate(blockchain::update::Update),
+    ConnectDbms(Named<connect::dbms::Dbms>),
     CreatePolicy(create::policy::CreatePolicy),
+    CreateTable(create::table::Table),
+    CreateView(create::view::View),
+    DisconnectDbms(Named<disconnect::dbms::Dbms>),
+    DropDbms(Named<drop::dbms::Dbms>),
+    DropPartition(drop::partition::Partition),
+    DropTable(Named<drop::table::Table>),
+    DropView(Named<drop::view::View>),
     Exit(exit::Exit),
     FlushBuffers(Plain<flush::buffers::Buffers>),
     GetColumns(Plain<get::columns::Columns>),
@@ -131,19 +145,26 @@ commands! {
     GetMetadataVersion(Plain<get::metadata_version::MetadataVersion>),
     GetNodeName(Plain<get::node_name::NodeName>),
     GetNodeResources(Plain<get::node_resources::NodeResources>),
+    GetPartitions(Plain<get::partitions::Partitions>),
     GetProcesses(Plain<get::processes::Processes>),
     GetRestServerInfo(Plain<get::rest_server_info::RestServerInfo>),
+    GetRetention(Plain<get::retention::Retention>),
     GetRowsCount(Plain<get::rows_count::RowsCount>),
     GetStatus(get::status::Status),
     GetTables(Plain<get::tables::Tables>),
     GetVariable(get::variable::Variable),
     GetVersion(Plain<get::version::Version>),
+    GetViews(Plain<get::views::Views>),
     GetVirtualTables(get::virtual_tables::VirtualTables),
     Help(help::Help),
     Print(print::Print),
     Process(process::Process),
+    QueryCancel(query::cancel::Cancel),
+    QueryExplain(query::explain::Explain),
+    QueryStatus(query::status::Status),
     RunClient(run::client::Client),
     SetNodeName(set::node_name::NodeName),
+    SetRetention(Plain<set::retention::Retention>),
     SetVariable(set::variable::Variable),
     Sql(sql::Sql),
     TestClusterSetup(Plain<test::cluster_setup::ClusterSetup>),

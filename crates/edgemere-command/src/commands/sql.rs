@@ -66,14 +66,7 @@ query that takes longer.",
             true => Options::default(),
             false => Options::parse_pairs(cursor, Self::DECLARATION)?,
         };
-        let sql = match cursor.peek().token {
-            Token::Quoted(sql) => {
-                cursor.take();
-                sql
-            }
-            _ if begins_sql(cursor) => cursor.take_rest().to_owned(),
-            _ => return Err(cursor.expected("\"and\" or a SELECT statement")),
-        };
+        let sql = take_sql(cursor, "\"and\" or a SELECT statement")?;
         Ok(Self { dbms, options, sql })
     }
 
@@ -93,7 +86,11 @@ query that takes longer.",
         let times = self.times(context)?;
         let statistics = self.options.flag("stat", true)?;
         let engine = context.node.engine();
-        let mut query = engine.sql().query(&self.dbms, &self.sql, time).await?;
+        let mut query = engine
+            .sql()
+            .asked_by(context.principal.name())
+            .query(&self.dbms, &self.sql, time)
+            .await?;
         query.begin().await?;
         Ok(Reply::rows(Rows { query, times, statistics, started }))
     }
@@ -126,6 +123,18 @@ impl Sql {
                 at: None,
             }),
         }
+    }
+}
+
+/// Takes SQL: what is in quotes, or all that is left.
+pub(super) fn take_sql(cursor: &mut Cursor<'_>, expected: &str) -> Result<String, Error> {
+    match cursor.peek().token {
+        Token::Quoted(sql) => {
+            cursor.take();
+            Ok(sql)
+        }
+        _ if begins_sql(cursor) => Ok(cursor.take_rest().to_owned()),
+        _ => Err(cursor.expected(expected)),
     }
 }
 

@@ -6,5 +6,6 @@ pub(crate) mod filter;
 pub(crate) mod json;
 pub(crate) mod lexer;
 pub(crate) mod options;
+pub(crate) mod quantity;
 pub mod script;
 pub(crate) mod term;

@@ -1,8 +1,9 @@
 //! The storage as DataFusion's catalog: a database is a schema, and a table is one snapshot for as
-//! long as the query lives, however often the query names it.
+//! long as the query lives, however often the query names it. Views are put here when they are
+//! planned.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use datafusion::catalog::{CatalogProvider, SchemaProvider, TableProvider};
@@ -21,12 +22,22 @@ pub(super) struct Catalog {
     sources: Arc<Sources>,
 }
 
-/// The snapshots that a query has taken, by database and table.
-type Sources = Mutex<HashMap<(String, String), Arc<Source>>>;
+/// The snapshots that a query has taken and the views that it has planned, by database and name.
+type Sources = Mutex<HashMap<(String, String), Arc<dyn TableProvider>>>;
 
 impl Catalog {
     pub(super) fn new(storage: Storage) -> Self {
         Self { storage, sources: Arc::default() }
+    }
+
+    /// Makes a view known that was planned.
+    pub(super) fn add_view(&self, dbms: &str, name: &str, view: Arc<dyn TableProvider>) {
+        lock(&self.sources).insert((dbms.to_owned(), name.to_owned()), view);
+    }
+
+    /// Whether a view was planned.
+    pub(super) fn has_view(&self, dbms: &str, name: &str) -> bool {
+        lock(&self.sources).contains_key(&(dbms.to_owned(), name.to_owned()))
     }
 }
 
@@ -59,12 +70,12 @@ impl SchemaProvider for Database {
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
         let key = (self.name.clone(), name.to_owned());
-        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sources = lock(&self.sources);
         if let Some(source) = sources.get(&key) {
-            return Ok(Some(Arc::clone(source) as _));
+            return Ok(Some(Arc::clone(source)));
         }
         let Some(table) = self.storage.table(&self.name, name) else { return Ok(None) };
-        let source = Arc::new(Source::new(table.snapshot()));
+        let source: Arc<dyn TableProvider> = Arc::new(Source::new(table.snapshot()));
         sources.insert(key, Arc::clone(&source));
         Ok(Some(source))
     }
@@ -72,4 +83,8 @@ impl SchemaProvider for Database {
     fn table_exist(&self, name: &str) -> bool {
         self.storage.table(&self.name, name).is_some()
     }
+}
+
+fn lock(sources: &Sources) -> MutexGuard<'_, HashMap<(String, String), Arc<dyn TableProvider>>> {
+    sources.lock().unwrap_or_else(PoisonError::into_inner)
 }

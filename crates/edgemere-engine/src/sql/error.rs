@@ -2,6 +2,8 @@
 
 use datafusion::error::DataFusionError;
 
+use crate::storage::View;
+
 /// What is wrong with a query.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -44,6 +46,39 @@ pub enum Error {
         /// The nearest that there is.
         near: Option<String>,
     },
+    /// The database does not answer.
+    #[error("the database \"{dbms}\" is disconnected")]
+    Disconnected {
+        /// The database.
+        dbms: String,
+    },
+    /// A view does not fit the tables any more.
+    #[error("the view \"{dbms}.{view}\"{} cannot be used", below(asked))]
+    View {
+        /// The view's database.
+        dbms: String,
+        /// The view.
+        view: String,
+        /// The view that was asked for, when that is another one that stands on it.
+        asked: Option<String>,
+        /// What is wrong in it.
+        source: Box<Error>,
+    },
+    /// Views stand on views, too many of them.
+    #[error("more than {limit} views stand on each other")]
+    ViewDepth {
+        /// How many may.
+        limit: usize,
+    },
+    /// Two columns of a view have the same name.
+    #[error("a view cannot have two columns \"{column}\"")]
+    SameColumn {
+        /// The name.
+        column: String,
+    },
+    /// Somebody cancelled the query.
+    #[error("the query was cancelled")]
+    Cancelled,
     /// No such table.
     #[error("no table \"{table}\" in database \"{dbms}\"")]
     UnknownTable {
@@ -80,6 +115,24 @@ pub enum Error {
 }
 
 impl Error {
+    /// The error of something inside a view.
+    pub(super) fn in_view(self, outer: &View) -> Self {
+        match self {
+            Self::View { dbms, view, source, .. } => {
+                let asked = Some(format!("{}.{}", outer.dbms, outer.name));
+                Self::View { dbms, view, asked, source }
+            }
+            // That is of all of them together.
+            Self::ViewDepth { .. } => self,
+            other => Self::View {
+                dbms: outer.dbms.clone(),
+                view: outer.name.clone(),
+                asked: None,
+                source: Box::new(other),
+            },
+        }
+    }
+
     /// What to do next, where there is something.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -88,6 +141,16 @@ impl Error {
             | Self::UnknownColumn { near, .. } => {
                 near.as_ref().map(|near| format!("did you mean \"{near}\"?"))
             }
+            Self::Disconnected { dbms } => {
+                Some(format!("\"connect dbms {dbms} where type = edgemere\" brings it back"))
+            }
+            Self::View { source, .. } if matches!(**source, Self::Disconnected { .. }) => {
+                source.hint()
+            }
+            Self::View { dbms, view, .. } => {
+                Some(format!("\"drop view {view} where dbms = {dbms}\" removes it"))
+            }
+            Self::SameColumn { .. } => Some("name one of them otherwise with AS".into()),
             Self::NotReadOnly { .. } => Some("send one SELECT".into()),
             Self::TimeOut { .. } => {
                 Some("ask for less, or give it longer: max_time = SECONDS".into())
@@ -95,6 +158,10 @@ impl Error {
             _ => None,
         }
     }
+}
+
+fn below(asked: &Option<String>) -> String {
+    asked.as_ref().map(|asked| format!(", which \"{asked}\" stands on,")).unwrap_or_default()
 }
 
 fn place(position: &Option<(usize, usize)>) -> String {

@@ -3,35 +3,44 @@
 //! One query, top to bottom:
 //!
 //! 1. `dialect` reads EdgeLake's SQL as one statement, and turns its own functions into SQL.
-//! 2. `validate` proves that the statement only reads, and finds its tables, with near names in the
-//!    error when there is none.
+//! 2. `validate` proves that the statement only reads, and has `views` find its tables and views,
+//!    with near names in the error when there is none.
 //! 3. `catalog` gives DataFusion the tables of the storage, each as one snapshot for the whole
 //!    query.
 //! 4. DataFusion plans and runs it; `source` reads Parquet files and fresh rows.
-//! 5. [`Query`] streams the batches. Whoever drops it stops the work.
+//! 5. [`Query`] streams the batches. Whoever drops it stops the work. [`Queries`] knows how far each
+//!    is.
 
 mod batch;
 mod catalog;
 mod dialect;
 mod error;
+mod explain;
 mod functions;
+mod queries;
 mod source;
 mod stream;
 mod validate;
+mod views;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
-use datafusion::physical_plan::execute_stream;
+use datafusion::execution::{SendableRecordBatchStream, SessionState, SessionStateBuilder};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::sql::sqlparser::ast::Statement;
 
 pub use self::batch::{Batch, Times};
 pub use self::error::Error;
+pub use self::explain::{Plan, ResultColumn};
+use self::queries::Ticket;
+pub use self::queries::{Queries, State, Status};
 pub use self::stream::Query;
 use crate::storage::Storage;
 
@@ -57,6 +66,8 @@ pub struct Sql {
     storage: Storage,
     runtime: Arc<RuntimeEnv>,
     limits: Limits,
+    queries: Queries,
+    caller: Arc<str>,
 }
 
 impl Sql {
@@ -73,7 +84,19 @@ impl Sql {
             .with_disk_manager_builder(disk)
             .build_arc()
             .map_err(Error::Plan)?;
-        Ok(Self { storage, runtime, limits })
+        Ok(Self { storage, runtime, limits, queries: Queries::default(), caller: "".into() })
+    }
+
+    /// The same SQL, on behalf of somebody whom [`Queries`] shows.
+    #[must_use]
+    pub fn asked_by(&self, caller: &str) -> Self {
+        Self { caller: caller.into(), ..self.clone() }
+    }
+
+    /// The queries that run, and those that ran.
+    #[must_use]
+    pub fn queries(&self) -> &Queries {
+        &self.queries
     }
 
     /// Validates and plans a query, and begins to run it.
@@ -83,13 +106,48 @@ impl Sql {
         sql: &str,
         time: Option<Duration>,
     ) -> Result<Query, Error> {
+        let ticket = self.queries.begin(&self.caller, dbms, sql);
+        let begun = self.begin(dbms, sql, &ticket).await;
+        let (batches, tables) = begun.inspect_err(|error| ticket.failed(error))?;
+        Ok(Query::new(batches, tables, time.unwrap_or(self.limits.time), ticket))
+    }
+
+    async fn begin(
+        &self,
+        dbms: &str,
+        sql: &str,
+        ticket: &Ticket,
+    ) -> Result<(SendableRecordBatchStream, Arc<catalog::Catalog>), Error> {
+        let Prepared { session, physical, plan } = self.prepare(dbms, sql).await?;
+        ticket.planned(plan);
+        let task = session.context.task_ctx();
+        let batches = execute_stream(physical, task).map_err(Error::Execution)?;
+        Ok((batches, session.tables))
+    }
+
+    /// Validates and plans a query.
+    async fn prepare(&self, dbms: &str, sql: &str) -> Result<Prepared, Error> {
         let statement = dialect::parse(sql)?;
         let session = self.session(dbms);
-        let plan = validate::plan(&self.storage, dbms, &session.context, statement).await?;
+        let logical = self.logical(&session, dbms, statement, 0).await?;
         let state = session.context.state();
-        let physical = state.create_physical_plan(&plan).await.map_err(Error::Plan)?;
-        let batches = execute_stream(physical, state.task_ctx()).map_err(Error::Execution)?;
-        Ok(Query::new(batches, session.tables, time.unwrap_or(self.limits.time)))
+        let logical = state.optimize(&logical).map_err(Error::Plan)?;
+        let physical = state.query_planner().create_physical_plan(&logical, &state).await;
+        let physical = physical.map_err(Error::Plan)?;
+        let plan = Plan::new(&logical, physical.as_ref());
+        Ok(Prepared { session, physical, plan })
+    }
+
+    /// Validates a statement that stands in so many views.
+    async fn logical(
+        &self,
+        session: &Session,
+        dbms: &str,
+        statement: Statement,
+        depth: usize,
+    ) -> Result<LogicalPlan, Error> {
+        let scope = views::Scope { storage: &self.storage, session, dbms, depth };
+        validate::plan(scope, statement).await
     }
 
     fn session(&self, dbms: &str) -> Session {
@@ -115,4 +173,20 @@ impl Sql {
 struct Session {
     context: SessionContext,
     tables: Arc<catalog::Catalog>,
+}
+
+impl Session {
+    /// The state in which names without a database are of this one.
+    fn state_in(&self, dbms: &str) -> SessionState {
+        let mut state = self.context.state();
+        state.config_mut().options_mut().catalog.default_schema = dbms.to_owned();
+        state
+    }
+}
+
+/// A query that is ready to run.
+struct Prepared {
+    session: Session,
+    physical: Arc<dyn ExecutionPlan>,
+    plan: Plan,
 }

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::batch::Batch;
 use super::catalog::Catalog;
 use super::error::Error;
+use super::queries::Ticket;
 
 /// A query that runs. Dropping it stops the work.
 pub struct Query {
@@ -22,6 +23,8 @@ pub struct Query {
     end: Instant,
     /// The first rows, when they were asked for before anyone took them.
     first: Option<Batch>,
+    /// Where others see how far it is.
+    ticket: Ticket,
 }
 
 impl Query {
@@ -29,8 +32,9 @@ impl Query {
         batches: SendableRecordBatchStream,
         tables: Arc<Catalog>,
         time: Duration,
+        ticket: Ticket,
     ) -> Self {
-        Self { batches, _tables: tables, time, end: Instant::now() + time, first: None }
+        Self { batches, _tables: tables, time, end: Instant::now() + time, first: None, ticket }
     }
 
     /// The names of the columns of the result.
@@ -51,10 +55,17 @@ impl Query {
         if let Some(first) = self.first.take() {
             return Some(Ok(first));
         }
-        match tokio::time::timeout_at(self.end, self.batches.next()).await {
-            Ok(batch) => batch.map(|batch| batch.map(Batch).map_err(failed)),
-            Err(_) => Some(Err(Error::TimeOut { seconds: self.time.as_secs() })),
-        }
+        // Whatever is ready: one that was cancelled or has no time left gives no more rows.
+        let next = tokio::select! {
+            biased;
+            () = self.ticket.cancelled() => Some(Err(Error::Cancelled)),
+            () = tokio::time::sleep_until(self.end) => {
+                Some(Err(Error::TimeOut { seconds: self.time.as_secs() }))
+            }
+            batch = self.batches.next() => batch.map(|batch| batch.map(Batch).map_err(failed)),
+        };
+        self.ticket.note(next.as_ref());
+        next
     }
 }
 

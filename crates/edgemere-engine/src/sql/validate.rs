@@ -4,27 +4,25 @@
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::execution::context::SQLOptions;
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::Statement as DfStatement;
-use datafusion::sql::resolve::resolve_table_references;
 use datafusion::sql::sqlparser::ast::Statement;
 
 use super::error::Error;
+use super::views::Scope;
 use crate::storage::Storage;
 
 /// The plan of a statement that only reads.
-pub(super) async fn plan(
-    storage: &Storage,
-    dbms: &str,
-    context: &SessionContext,
-    statement: Statement,
-) -> Result<LogicalPlan, Error> {
+pub(super) async fn plan(scope: Scope<'_>, statement: Statement) -> Result<LogicalPlan, Error> {
     if !matches!(statement, Statement::Query(_)) {
         return Err(Error::NotReadOnly { what: first_words(&statement) });
     }
+    if !scope.storage.databases().iter().any(|known| known == scope.dbms) {
+        return Err(unknown_table(scope.storage, scope.dbms, ""));
+    }
     let statement = DfStatement::Statement(Box::new(statement));
-    check_tables(storage, dbms, &statement)?;
-    let plan = context.state().statement_to_plan(statement).await.map_err(plan_error)?;
+    scope.resolve(&statement).await?;
+    let state = scope.session.state_in(scope.dbms);
+    let plan = state.statement_to_plan(statement).await.map_err(plan_error)?;
     // The statement is a query by its grammar; this proves it of everything inside.
     SQLOptions::new()
         .with_allow_ddl(false)
@@ -40,29 +38,19 @@ fn first_words(statement: &Statement) -> String {
     text.split_whitespace().take(2).collect::<Vec<_>>().join(" ")
 }
 
-fn check_tables(storage: &Storage, dbms: &str, statement: &DfStatement) -> Result<(), Error> {
-    if !storage.databases().iter().any(|known| known == dbms) {
-        return Err(unknown_table(storage, dbms, ""));
-    }
-    let (tables, _) = resolve_table_references(statement, true).map_err(Error::Plan)?;
-    for reference in tables {
-        let database = reference.schema().unwrap_or(dbms);
-        let table = reference.table();
-        if reference.catalog().is_some() || storage.table(database, table).is_none() {
-            return Err(unknown_table(storage, database, table));
-        }
-    }
-    Ok(())
-}
-
-fn unknown_table(storage: &Storage, dbms: &str, table: &str) -> Error {
+/// The error that there is no such table, or not even its database.
+pub(super) fn unknown_table(storage: &Storage, dbms: &str, table: &str) -> Error {
     let databases = storage.databases();
+    if storage.is_disconnected(dbms) {
+        return Error::Disconnected { dbms: dbms.to_owned() };
+    }
     if !databases.iter().any(|known| known == dbms) {
         let near = nearest(dbms, databases.iter().map(String::as_str));
         return Error::UnknownDatabase { dbms: dbms.to_owned(), near };
     }
-    let tables = storage.tables(dbms);
-    let near = nearest(table, tables.iter().map(|table| table.name()));
+    let (tables, views) = (storage.tables(dbms), storage.views(dbms));
+    let tables = tables.iter().map(|table| table.name());
+    let near = nearest(table, tables.chain(views.iter().map(|view| view.name.as_str())));
     Error::UnknownTable { dbms: dbms.to_owned(), table: table.to_owned(), near }
 }
 

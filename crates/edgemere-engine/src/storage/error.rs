@@ -43,6 +43,42 @@ pub enum Error {
         /// The table.
         table: String,
     },
+    /// There is no such database.
+    #[error("no database \"{dbms}\"")]
+    NoDatabase {
+        /// The database.
+        dbms: String,
+    },
+    /// The database does not answer until it is connected again.
+    #[error("the database \"{dbms}\" is disconnected")]
+    Disconnected {
+        /// The database.
+        dbms: String,
+    },
+    /// The database still answers, and is not empty.
+    #[error("the database \"{dbms}\" is connected and not empty")]
+    Connected {
+        /// The database.
+        dbms: String,
+    },
+    /// There is no such view.
+    #[error("the database \"{dbms}\" has no view \"{view}\"")]
+    NoView {
+        /// The database.
+        dbms: String,
+        /// The view.
+        view: String,
+    },
+    /// The name is that of something else.
+    #[error("the database \"{dbms}\" has a {what} \"{name}\" already")]
+    Taken {
+        /// What has the name: "view".
+        what: &'static str,
+        /// The database.
+        dbms: String,
+        /// The name.
+        name: String,
+    },
     /// Something is over a limit.
     #[error("{what} is over the limit of {limit}")]
     TooLarge {
@@ -101,6 +137,15 @@ impl Error {
             Self::Busy { retry_after, .. } => {
                 Some(format!("try again in {} s", retry_after.as_secs().max(1)))
             }
+            Self::Disconnected { dbms } => {
+                Some(format!("\"connect dbms {dbms} where type = edgemere\" brings it back"))
+            }
+            Self::Connected { dbms } => Some(format!("\"disconnect dbms {dbms}\" first")),
+            Self::Taken { what: "view", dbms, name } => {
+                Some(format!("\"drop view {name} where dbms = {dbms}\" removes it"))
+            }
+            Self::NoDatabase { .. } => Some("\"get databases\" lists the databases".to_owned()),
+            Self::NoView { .. } => Some("\"get views\" lists the views".to_owned()),
             Self::Locked { .. } => {
                 Some("stop the other node, or give this one a data folder of its own".to_owned())
             }

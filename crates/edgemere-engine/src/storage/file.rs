@@ -101,11 +101,16 @@ impl DataFile {
         }
     }
 
+    /// The file's name, without its folder.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
     /// The file as the manifest names it.
     pub(crate) fn record(&self) -> FileRecord {
-        let name = self.path.file_name().unwrap_or_default();
         FileRecord {
-            name: name.to_string_lossy().into_owned(),
+            name: self.name(),
             rows: self.rows,
             bytes: self.bytes,
             memory_bytes: self.memory_bytes,

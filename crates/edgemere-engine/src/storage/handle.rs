@@ -21,21 +21,21 @@ use super::options::{CACHE_BYTES, QUEUE_MAX, TABLES_MAX};
 use super::record::{Counters, TableRecord};
 use super::shared::{Bell, Shared};
 use super::state::State;
-use super::store::{Opener, Store};
-use super::writes::Shelf;
-use super::{Dropped, Error, Options, Recovery, Retention, Stats, Table, TableStats};
-use super::{commit, compact, keeper, name, once, recovery, retain, settle};
+use super::store::{Apply, Opener, Store};
+use super::writes::{Shelf, Writes};
+use super::{Error, Options, Recovery, Stats, Table, TableStats, View};
+use super::{commit, compact, keeper, name, once, recovery, settle};
 use crate::schema::{Column, Schema};
 
 /// The tables of an operator. Clones are the same storage.
 #[derive(Clone)]
 pub struct Storage {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
-struct Inner {
-    shared: Arc<Shared>,
-    catalog: Arc<Catalog>,
+pub(super) struct Inner {
+    pub(super) shared: Arc<Shared>,
+    pub(super) catalog: Arc<Catalog>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -67,8 +67,8 @@ impl Storage {
         let folder = Arc::new(Folder::open(folder)?);
         recovery::check_store(&folder)?;
         let load = |transaction: &_| recovery::load(&folder, transaction);
-        let (store, tables) = Store::open(&folder.fresh(), opener, load)?;
-        let recovery = recovery::sweep(&folder, &tables)?;
+        let (store, loaded) = Store::open(&folder.fresh(), opener, load)?;
+        let recovery = recovery::sweep(&folder, &loaded.tables)?;
         let (queue, jobs) = mpsc::channel(QUEUE_MAX);
         let shared = Arc::new(Shared {
             budget: Arc::new(Budget::new(options.fresh_bytes_max)),
@@ -81,17 +81,23 @@ impl Storage {
             closed: AtomicBool::new(false),
         });
         let catalog = Arc::new(Catalog::default());
-        for table in tables {
+        for table in loaded.tables {
             shared.budget.force(table.state.stats().fresh_bytes).keep();
             let (dbms, name) = (&table.record.dbms, &table.record.name);
             catalog.insert(Table::new(table.id, dbms, name, &shared, table.state));
+        }
+        for (id, record) in loaded.views {
+            catalog.insert_view(View::new(id, record));
+        }
+        for (id, record) in loaded.databases {
+            catalog.set_record(id, record);
         }
         let inner = Inner { shared, catalog, threads: Mutex::default() };
         inner.start(jobs)?;
         Ok((Self { inner: Arc::new(inner) }, recovery))
     }
 
-    /// The databases, sorted.
+    /// The databases that answer, sorted.
     #[must_use]
     pub fn databases(&self) -> Vec<String> {
         self.inner.catalog.databases()
@@ -157,12 +163,6 @@ impl Storage {
         blocking(move || compact::compact(&table, Eagerness::Eager)).await
     }
 
-    /// Drops the files of a table that are not to be kept.
-    pub async fn retain(&self, table: &Arc<Table>, retention: Retention) -> Result<Dropped, Error> {
-        let table = Arc::clone(table);
-        blocking(move || retain::retain(&table, retention)).await
-    }
-
     /// How much the storage holds.
     #[must_use]
     pub fn stats(&self) -> Stats {
@@ -210,6 +210,7 @@ impl Inner {
 
     fn create_table(&self, dbms: &str, name: &str, schema: &Schema) -> Result<Arc<Table>, Error> {
         self.shared.store.commit(|writes, marks| {
+            self.check_free(dbms, name)?;
             if let Some(table) = self.catalog.get(dbms, name) {
                 if *table.schema() != *schema {
                     return Err(Error::Conflict { dbms: dbms.into(), table: name.into() });
@@ -248,25 +249,34 @@ impl Inner {
     fn drop_table(&self, table: &Arc<Table>) -> Result<(), Error> {
         let _upkeep = table.upkeep();
         self.shared.store.commit(|writes, _| {
-            let state = table.state();
-            if state.dropped {
-                return Err(table.not_found());
-            }
-            let blocks = state.blocks().map_or(0..0, |(first, last)| first..last + 1);
-            writes.remove(Shelf::Blocks, blocks.map(|block| (table.id, block)))?;
-            let files = state.files.iter().map(|file| (table.id, file.number));
-            writes.remove(Shelf::Files, files)?;
-            writes.remove(Shelf::Counters, [(table.id, 0)])?;
-            writes.remove(Shelf::Tables, [(table.id, 0)])?;
-            once::forget(writes, table.id)?;
-            let (catalog, table) = (Arc::clone(&self.catalog), Arc::clone(table));
-            let apply = move || {
-                catalog.remove(table.dbms(), table.name());
-                let bytes = table.state_mut().drop_all();
-                table.shared().budget.give(bytes);
-            };
-            Ok(((), Box::new(apply)))
+            self.check_connected(table.dbms())?;
+            Ok(((), self.remove_table(writes, table)?))
         })
+    }
+
+    /// Removes a table in a transaction. Its upkeep must be held.
+    pub(super) fn remove_table(
+        &self,
+        writes: &Writes<'_>,
+        table: &Arc<Table>,
+    ) -> Result<Apply, Error> {
+        let state = table.state();
+        if state.dropped {
+            return Err(table.not_found());
+        }
+        let blocks = state.blocks().map_or(0..0, |(first, last)| first..last + 1);
+        writes.remove(Shelf::Blocks, blocks.map(|block| (table.id, block)))?;
+        writes.remove(Shelf::Files, state.files.iter().map(|file| (table.id, file.number)))?;
+        for shelf in [Shelf::Counters, Shelf::Retention, Shelf::Tables] {
+            writes.remove(shelf, [(table.id, 0)])?;
+        }
+        once::forget(writes, table.id)?;
+        let (catalog, table) = (Arc::clone(&self.catalog), Arc::clone(table));
+        Ok(Box::new(move || {
+            catalog.remove(table.dbms(), table.name());
+            let bytes = table.state_mut().drop_all();
+            table.shared().budget.give(bytes);
+        }))
     }
 
     /// Ends the threads, then closes the store.
@@ -296,7 +306,7 @@ impl fmt::Debug for Storage {
 }
 
 /// Runs what waits for the disk where waiting is allowed.
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     run: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     match tokio::task::spawn_blocking(run).await {

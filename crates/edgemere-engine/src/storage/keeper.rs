@@ -1,4 +1,5 @@
-//! The keeper: a thread that settles and compacts tables when it is time.
+//! The keeper: a thread that settles and compacts tables when it is time, and drops what is not to be
+//! kept any more.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::catalog::Catalog;
 use super::compact::{Eagerness, compact};
+use super::retain::retain;
 use super::settle::{is_full, is_old, settle};
 use super::shared::Shared;
 use super::{Error, Table};
@@ -18,12 +20,13 @@ const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// Keeps the tables until the storage is closed.
 pub(crate) fn run(shared: &Shared, catalog: &Catalog) {
-    let mut keeper = Keeper { shared, failed: HashMap::new() };
+    let mut keeper = Keeper { shared, failed: HashMap::new(), retained: None };
     for table in catalog.all() {
         keeper.compact(&table);
     }
     while !shared.is_closed() {
         keeper.round(catalog.all());
+        keeper.retain(catalog);
         shared.bell.wait(ROUND_EVERY);
     }
 }
@@ -32,6 +35,8 @@ struct Keeper<'a> {
     shared: &'a Shared,
     /// When something failed for a table, by its id.
     failed: HashMap<u64, Instant>,
+    /// When it last looked for what is not to be kept.
+    retained: Option<Instant>,
 }
 
 impl Keeper<'_> {
@@ -82,6 +87,19 @@ impl Keeper<'_> {
         let eagerness = Eagerness::Lazy(self.shared.options.compact_files);
         if let Err(error) = compact(table, eagerness) {
             self.failed(table, "compact", &error);
+        }
+    }
+
+    fn retain(&mut self, catalog: &Catalog) {
+        let every = self.shared.options.retain_every;
+        if self.retained.is_some_and(|at| at.elapsed() < every) {
+            return;
+        }
+        self.retained = Some(Instant::now());
+        for table in catalog.all() {
+            if let Err(error) = retain(&table, catalog.retention(&table)) {
+                self.failed(&table, "retain", &error);
+            }
         }
     }
 

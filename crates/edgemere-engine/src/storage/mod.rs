@@ -13,7 +13,8 @@
 //!    one transaction of `store`: one fsync for all.
 //! 4. `state` makes the rows visible, in memory. Then all of them are acknowledged.
 //! 5. `keeper`, another thread, has `settle` move them to a `file` when there are enough, in one
-//!    transaction that adds the file and removes the blocks, and has `compact` merge small files.
+//!    transaction that adds the file and removes the blocks, has `compact` merge small files, and
+//!    has `retain` drop what is not to be kept.
 //!
 //! What holds at every moment, also after kill -9:
 //!
@@ -30,7 +31,7 @@ mod budget;
 mod catalog;
 mod commit;
 mod compact;
-
+mod database;
 mod error;
 mod file;
 mod folder;
@@ -38,6 +39,7 @@ mod keeper;
 mod name;
 mod once;
 mod options;
+mod partition;
 mod record;
 mod recovery;
 mod retain;
@@ -48,6 +50,7 @@ mod state;
 mod stats;
 mod store;
 mod table;
+mod view;
 mod writes;
 
 #[cfg(test)]
@@ -55,15 +58,18 @@ mod faults;
 
 mod handle;
 
+pub use database::Database;
 pub use error::Error;
 pub use file::DataFile;
 pub use handle::Storage;
 pub use options::{
-    APPEND_BYTES_MAX, APPEND_ROWS_MAX, COLUMNS_MAX, KEY_BYTES_MAX, NAME_LENGTH_MAX, Options,
-    TABLES_MAX,
+    APPEND_BYTES_MAX, APPEND_ROWS_MAX, COLUMNS_MAX, DATABASES_MAX, KEY_BYTES_MAX, NAME_LENGTH_MAX,
+    Options, TABLES_MAX, VIEW_BYTES_MAX, VIEWS_MAX,
 };
+pub use partition::Partition;
 pub use recovery::{Damage, Recovery};
-pub use retain::{Dropped, Retention};
+pub use retain::{Dropped, Retention, Unwanted};
 pub use state::Snapshot;
 pub use stats::{Stats, TableStats};
 pub use table::{Receipt, Table};
+pub use view::View;

@@ -17,6 +17,15 @@ pub const TABLES_MAX: usize = 10_000;
 /// The most bytes of the key of an append.
 pub const KEY_BYTES_MAX: usize = 256;
 
+/// The most views of a storage.
+pub const VIEWS_MAX: usize = 10_000;
+
+/// The most databases of which something is recorded.
+pub const DATABASES_MAX: usize = 1_000;
+
+/// The most bytes of a view's text.
+pub const VIEW_BYTES_MAX: usize = 64 * 1024;
+
 /// The most characters in the name of a database, a table or a column.
 pub const NAME_LENGTH_MAX: usize = 128;
 
@@ -54,6 +63,8 @@ pub struct Options {
     pub compact_bytes: u64,
     /// Of so many appends of a table with keys, the keys are remembered.
     pub keys_max: u64,
+    /// How often the keeper looks for what is not to be kept any more.
+    pub retain_every: Duration,
     /// Whether tables settle and compact by themselves. Without, appends never wait for room.
     pub background: bool,
 }
@@ -69,6 +80,7 @@ impl Default for Options {
             compact_files: 8,
             compact_bytes: 128 * 1024 * 1024,
             keys_max: 100_000,
+            retain_every: Duration::from_secs(60),
             background: true,
         }
     }

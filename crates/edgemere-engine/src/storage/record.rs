@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Retention;
 use crate::schema::{Column, Kind, Schema};
 
 /// The format of the folder. Another one is not opened.
@@ -14,7 +15,7 @@ pub(crate) struct Marks {
     pub(crate) format: u32,
     /// The number of the last transaction.
     pub(crate) sequence: u64,
-    /// The next table's id.
+    /// The next id of a table, a database or a view.
     pub(crate) next_table: u64,
     /// The next Parquet file's number.
     pub(crate) next_file: u64,
@@ -38,6 +39,25 @@ pub(crate) struct TableRecord {
 struct ColumnRecord {
     name: String,
     kind: String,
+}
+
+/// A database of which something was said: one that is not recorded is there while it has a table
+/// or a view.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DatabaseRecord {
+    pub(crate) name: String,
+    pub(crate) connected: bool,
+    /// How much is kept of its tables that do not say it themselves.
+    #[serde(default)]
+    pub(crate) retention: Retention,
+}
+
+/// A view in the catalog.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ViewRecord {
+    pub(crate) dbms: String,
+    pub(crate) name: String,
+    pub(crate) sql: String,
 }
 
 /// What a table counts.

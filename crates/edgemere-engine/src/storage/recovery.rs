@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use redb::ReadTransaction;
+use serde::de::DeserializeOwned;
 
 use super::folder::Folder;
-use super::record::{Counters, FileRecord, TableRecord};
+use super::record::{Counters, DatabaseRecord, FileRecord, TableRecord, ViewRecord};
 use super::state::{Chunk, State};
 use super::writes::{Shelf, parse, read};
-use super::{DataFile, Error, block};
+use super::{DataFile, Error, Retention, block};
 
 /// What opening a storage found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,11 +48,40 @@ pub(crate) struct Loaded {
     pub(crate) state: State,
 }
 
-/// Reads all tables.
-pub(crate) fn load(
-    folder: &Arc<Folder>,
+/// Everything that was read.
+pub(crate) struct Contents {
+    pub(crate) tables: Vec<Loaded>,
+    /// What is recorded of databases, by id.
+    pub(crate) databases: Vec<(u64, DatabaseRecord)>,
+    /// The views, by id.
+    pub(crate) views: Vec<(u64, ViewRecord)>,
+}
+
+/// Reads everything.
+pub(crate) fn load(folder: &Arc<Folder>, transaction: &ReadTransaction) -> Result<Contents, Error> {
+    Ok(Contents {
+        tables: load_tables(folder, transaction)?,
+        databases: load_records(folder, transaction, Shelf::Databases)?,
+        views: load_records(folder, transaction, Shelf::Views)?,
+    })
+}
+
+/// Reads the records of a shelf, with their ids.
+fn load_records<T: DeserializeOwned>(
+    folder: &Folder,
     transaction: &ReadTransaction,
-) -> Result<Vec<Loaded>, Error> {
+    shelf: Shelf,
+) -> Result<Vec<(u64, T)>, Error> {
+    let path = folder.fresh();
+    let mut records = Vec::new();
+    read(transaction, &path, shelf, |key, value| {
+        records.push((key.0, parse(&path, value)?));
+        Ok(())
+    })?;
+    Ok(records)
+}
+
+fn load_tables(folder: &Arc<Folder>, transaction: &ReadTransaction) -> Result<Vec<Loaded>, Error> {
     let path = folder.fresh();
     let mut loader = Loader { folder, path: &path, tables: BTreeMap::new() };
     let mut counters = BTreeMap::new();
@@ -62,6 +92,9 @@ pub(crate) fn load(
     read(transaction, &path, Shelf::Tables, |key, value| {
         loader.table(key.0, counters.get(&key.0).copied().unwrap_or_default(), value)
     })?;
+    for (id, retention) in load_records::<Retention>(folder, transaction, Shelf::Retention)? {
+        loader.find(id)?.state.retention = retention;
+    }
     read(transaction, &path, Shelf::Files, |key, value| loader.file(key, value))?;
     let mut ends = BTreeMap::new();
     read(transaction, &path, Shelf::Blocks, |key, value| {

@@ -10,7 +10,7 @@ use arrow::datatypes::SchemaRef;
 
 use super::options::CHUNK_ROWS;
 use super::record::Counters;
-use super::{DataFile, Error, TableStats, block, sort};
+use super::{DataFile, Error, Retention, TableStats, block, sort};
 use crate::schema::{Column, Schema};
 
 /// A moment of a table: every row that it has, exactly once.
@@ -49,6 +49,8 @@ pub(crate) struct State {
     pub(crate) files: Vec<Arc<DataFile>>,
     pub(crate) counters: Counters,
     pub(crate) dropped: bool,
+    /// How much is kept, where the table says it itself.
+    pub(crate) retention: Retention,
     /// Chunks that are being settled, so that they stay as they are. They come before the others.
     sealed: Vec<Chunk>,
     fresh: Vec<Chunk>,
@@ -58,7 +60,16 @@ impl State {
     pub(crate) fn new(schema: Schema, counters: Counters, files: Vec<Arc<DataFile>>) -> Self {
         let arrow = schema.arrow_with_system();
         let schema = Arc::new(schema);
-        Self { schema, arrow, files, counters, dropped: false, sealed: vec![], fresh: vec![] }
+        Self {
+            schema,
+            arrow,
+            files,
+            counters,
+            dropped: false,
+            retention: Retention::default(),
+            sealed: vec![],
+            fresh: vec![],
+        }
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {

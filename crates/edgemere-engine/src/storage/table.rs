@@ -13,7 +13,7 @@ use super::commit::{Job, Rows};
 use super::options::KEY_BYTES_MAX;
 use super::shared::Shared;
 use super::state::State;
-use super::{Error, Snapshot, TableStats};
+use super::{Error, Retention, Snapshot, TableStats};
 use crate::schema::Schema;
 
 /// What a writer is told to wait when the storage is busy.
@@ -131,6 +131,12 @@ impl Table {
     #[must_use]
     pub fn stats(&self) -> TableStats {
         self.state().stats()
+    }
+
+    /// How much of the table is kept, where it says so itself.
+    #[must_use]
+    pub fn retention(&self) -> Retention {
+        self.state().retention
     }
 
     /// Waits until the rows fit in memory and the committer takes them.

@@ -36,6 +36,12 @@ pub(crate) enum Shelf {
     Keys,
     /// The hashes of those keys in the order of their appends, under (table, place).
     KeyPlaces,
+    /// What was said of databases, under (database, 0).
+    Databases,
+    /// The views, under (view, 0).
+    Views,
+    /// How much of a table is kept, under (table, 0).
+    Retention,
 }
 
 impl Shelf {
@@ -48,6 +54,9 @@ impl Shelf {
             Self::Files => "files",
             Self::Keys => "keys",
             Self::KeyPlaces => "key_places",
+            Self::Databases => "databases",
+            Self::Views => "views",
+            Self::Retention => "retention",
         })
     }
 

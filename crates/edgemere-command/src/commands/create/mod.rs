@@ -1,3 +1,5 @@
-//! `create …`: what can be made without being stored.
+//! `create …`: what is made: a policy, which is not stored, and tables and views, which are.
 
 pub(super) mod policy;
+pub(super) mod table;
+pub(super) mod view;

@@ -1,7 +1,8 @@
-//! `get columns`: the columns of a table and their types, from the table's policy.
+//! `get columns`: the columns of a table and their types, from the table's policy, or of a view.
 
 use edgemere_engine::DefinedColumn as Column;
 use edgemere_engine::Definition;
+use edgemere_engine::storage::View;
 use serde_json::{Map, Value, json};
 
 use crate::commands::report::Report;
@@ -23,7 +24,7 @@ impl Report for Columns {
         name: "get columns",
         usage: "get columns where dbms = NAME and table = NAME [and sys_col = false] \
                 [and type = TYPE] [and format = FORMAT]",
-        about: "The columns of a table and their types.",
+        about: "The columns of a table or of a view, and their types.",
         details: "\"sys_col = false\" leaves out the columns that every table has. \"type\" keeps \
                   the columns of one type. \"format = list\" gives the names alone.",
         examples: &[
@@ -46,13 +47,25 @@ impl Report for Columns {
                 wanted.as_ref().is_none_or(|w| w.eq_ignore_ascii_case(&column.type_name));
             type_fits && (with_system || !column.is_system())
         };
-        let mut columns = definition(context.node, &dbms, &table)?.columns;
+        let mut columns = match context.node.engine().storage().view(&dbms, &table) {
+            Some(view) => columns_of_view(context.node, &view).await?,
+            None => definition(context.node, &dbms, &table)?.columns,
+        };
         columns.retain(is_wanted);
         Ok(reply(&dbms, &table, &columns))
     }
 }
 
-fn definition(node: &Node, dbms: &str, table: &str) -> Result<Definition, Error> {
+/// The columns of a view, by what its query gives now.
+async fn columns_of_view(node: &Node, view: &View) -> Result<Vec<Column>, Error> {
+    let name = view.name.replace('"', "\"\"");
+    let sql = format!("select * from \"{name}\"");
+    let columns = node.engine().sql().columns(&view.dbms, &sql).await?.into_iter();
+    Ok(columns.map(|column| Column { name: column.name, type_name: column.type_name }).collect())
+}
+
+/// The definition of a table in its policy.
+pub(crate) fn definition(node: &Node, dbms: &str, table: &str) -> Result<Definition, Error> {
     let policies = lookup::with(node.ledger(), "table", &[("dbms", dbms), ("name", table)]);
     let Some(create) = policies.first().and_then(|policy| policy.text("create")) else {
         return Err(unknown_table(node, dbms, table));

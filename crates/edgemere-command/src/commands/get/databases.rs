@@ -1,4 +1,4 @@
-//! `get databases`: the databases that the ledger knows.
+//! `get databases`: the databases of this node, and those that the ledger knows.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,8 @@ impl Report for Databases {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "get databases",
         usage: "get databases [where format = FORMAT]",
-        about: "The databases that have a table in the ledger.",
+        about: "The databases of this node, and those that have a table in the ledger.",
+        details: "A database that was disconnected is shown as such; \"connect dbms\" brings it back.",
         examples: &["get databases", "get databases where format = json"],
         ..Declaration::READ
     };
@@ -30,22 +31,26 @@ impl Report for Databases {
         for dbms in policies.iter().filter_map(|policy| policy.text("dbms")) {
             *tables.entry(dbms).or_default() += 1;
         }
-        let storage = context.node.engine().storage();
-        let local = storage.databases();
-        for dbms in &local {
-            tables.entry(dbms).or_insert_with(|| storage.tables(dbms).len());
+        let local = context.node.engine().storage().all_databases();
+        for database in &local {
+            let count = tables.entry(&database.name).or_default();
+            *count = (*count).max(database.tables);
         }
         let columns = ["Logical DBMS", "Database Type", "Tables", "Storage"];
         let mut table = Table::new(columns).titled("Active DBMS Connections");
         let mut json = Map::new();
         for (dbms, count) in tables {
-            let is_local = local.iter().any(|known| known == dbms);
-            let (kind, place) = match is_local {
-                true => ("edgemere", "On this node"),
-                false => ("network", "On other operators"),
+            let is_connected = local.iter().find(|known| known.name == dbms).map(|d| d.connected);
+            let (kind, place) = match is_connected {
+                Some(true) => ("edgemere", "On this node"),
+                Some(false) => ("edgemere", "Disconnected"),
+                None => ("network", "On other operators"),
             };
             table.push([json!(dbms), json!(kind), json!(count), json!(place)]);
-            let database = json!({ "dbms_type": kind, "tables": count });
+            let mut database = json!({ "dbms_type": kind, "tables": count });
+            if let (Some(is_connected), Value::Object(database)) = (is_connected, &mut database) {
+                database.insert("connected".into(), is_connected.into());
+            }
             json.insert(dbms.to_owned(), database);
         }
         let names = json.keys().map(|name| json!({ "database": name })).collect();

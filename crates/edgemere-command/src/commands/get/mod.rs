@@ -1,4 +1,4 @@
-//! `get …`: what there is to see of the node and its ledger.
+//! `get …`: what there is to see of the node, its rows and its ledger.
 
 pub(super) mod columns;
 pub(super) mod connections;
@@ -11,11 +11,14 @@ pub(super) mod memory_info;
 pub(super) mod metadata_version;
 pub(super) mod node_name;
 pub(super) mod node_resources;
+pub(super) mod partitions;
 pub(super) mod processes;
 pub(super) mod rest_server_info;
+pub(super) mod retention;
 pub(super) mod rows_count;
 pub(super) mod status;
 pub(super) mod tables;
 pub(super) mod variable;
 pub(super) mod version;
+pub(super) mod views;
 pub(super) mod virtual_tables;

@@ -18,7 +18,8 @@ impl Report for Tables {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "get tables",
         usage: "get tables [where dbms = NAME] [and format = FORMAT]",
-        about: "The tables of a database, or of all.",
+        about: "The tables and views of a database, or of all.",
+        details: "A view is local to this node, and marked as such.",
         examples: &[
             "get tables where dbms = *",
             "get tables where dbms = new_company and format = json",
@@ -43,9 +44,11 @@ struct Known {
     name: String,
     is_local: bool,
     is_published: bool,
+    is_view: bool,
 }
 
-/// The tables that the ledger or this node's storage has, by database, those of the ledger first.
+/// The tables that the ledger or this node's storage has, by database, those of the ledger first and
+/// views last.
 fn tables(node: &Node, wanted: Option<&str>) -> Vec<Known> {
     let storage = node.engine().storage();
     let policies = match wanted {
@@ -60,6 +63,7 @@ fn tables(node: &Node, wanted: Option<&str>) -> Vec<Known> {
             name: name.into(),
             is_local: storage.table(dbms, name).is_some(),
             is_published: true,
+            is_view: false,
         })
         .collect();
     let databases = wanted.map_or_else(|| storage.databases(), |dbms| vec![dbms.to_owned()]);
@@ -70,9 +74,17 @@ fn tables(node: &Node, wanted: Option<&str>) -> Vec<Known> {
                 name: table.name().into(),
                 is_local: true,
                 is_published: false,
+                is_view: false,
             });
         }
     }
+    tables.extend(databases.iter().flat_map(|dbms| storage.views(dbms)).map(|view| Known {
+        dbms: view.dbms.clone(),
+        name: view.name.clone(),
+        is_local: true,
+        is_published: false,
+        is_view: true,
+    }));
     tables.sort_by(|a, b| a.dbms.cmp(&b.dbms));
     tables
 }
@@ -81,18 +93,22 @@ fn for_people(tables: &[Known]) -> Table {
     let columns = ["Database", "Table name", "Local DBMS", "Blockchain"];
     let mut table = Table::new(columns).grouped_by(1);
     let mark = |known| if known { "V" } else { "-" };
-    for Known { dbms, name, is_local, is_published } in tables {
-        table.push([dbms.as_str(), name, mark(*is_local), mark(*is_published)]);
+    for Known { dbms, name, is_local, is_published, is_view } in tables {
+        let local = if *is_view { "view" } else { mark(*is_local) };
+        table.push([dbms.as_str(), name, local, mark(*is_published)]);
     }
     table
 }
 
 fn by_database(tables: &[Known]) -> Value {
     let mut databases = Map::new();
-    for Known { dbms, name, is_local, is_published } in tables {
+    for Known { dbms, name, is_local, is_published, is_view } in tables {
         let of_database = databases.entry(dbms.as_str()).or_insert_with(|| json!({}));
         if let Value::Object(of_database) = of_database {
-            let known = json!({ "local": is_local, "blockchain": is_published });
+            let mut known = json!({ "local": is_local, "blockchain": is_published });
+            if let (true, Value::Object(known)) = (is_view, &mut known) {
+                known.insert("view".into(), true.into());
+            }
             of_database.insert(name.clone(), known);
         }
     }

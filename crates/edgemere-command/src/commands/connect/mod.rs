@@ -1,0 +1,3 @@
+//! `connect …`: what the node is to have at hand.
+
+pub(super) mod dbms;

@@ -1,0 +1,6 @@
+//! `drop …`: takes away what this node holds.
+
+pub(super) mod dbms;
+pub(super) mod partition;
+pub(super) mod table;
+pub(super) mod view;

@@ -1,0 +1,34 @@
+//! `drop table`: a table of this node goes, with its rows.
+
+use crate::commands::named::{OnName, required};
+use crate::declaration::{Declaration, Effect};
+use crate::dispatch::Context;
+use crate::error::Error;
+use crate::language::options::Options;
+use crate::lookup;
+use crate::reply::Reply;
+
+pub(crate) struct Table;
+
+impl OnName for Table {
+    const DECLARATION: &'static Declaration = &Declaration {
+        name: "drop table",
+        usage: "drop table NAME where dbms = NAME",
+        about: "Drops a table of this node, with all its rows.",
+        details: "Other nodes keep theirs, and the table's policy stays in the ledger (\"blockchain \
+                  drop policy\" takes it out), so that \"create table NAME where dbms = NAME\" makes \
+                  the table again. Queries that run keep what they read.",
+        examples: &["drop table rand_data where dbms = new_company"],
+        effect: Effect::Destructive,
+        keys: &["dbms"],
+        ..Declaration::WRITE
+    };
+
+    async fn run(name: &str, options: &Options, context: &Context<'_>) -> Result<Reply, Error> {
+        let dbms = required(options, "dbms", Self::DECLARATION, context)?;
+        let storage = context.node.engine().storage();
+        lookup::local_table(storage, &dbms, name)?;
+        storage.drop_table(&dbms, name).await?;
+        Ok(Reply::done())
+    }
+}

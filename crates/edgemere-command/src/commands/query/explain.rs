@@ -1,0 +1,149 @@
+//! `query explain`: how queries are run.
+
+use std::fmt::{self, Write};
+
+use edgemere_engine::sql::Plan;
+use serde_json::{Value, json};
+
+use super::Which;
+use crate::commands::Declared;
+use crate::commands::sql::take_sql;
+use crate::declaration::Declaration;
+use crate::dispatch::Context;
+use crate::error::Error;
+use crate::language::cursor::Cursor;
+use crate::language::lexer::{quote, word_or_quote};
+use crate::language::options::{Options, Output};
+use crate::reply::Reply;
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Explain {
+    what: What,
+    options: Options,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum What {
+    /// Queries that were asked.
+    Asked(Which),
+    /// One that is not run.
+    Sql { dbms: String, sql: String },
+}
+
+impl Declared for Explain {
+    const DECLARATION: &'static Declaration = &Declaration {
+        name: "query explain",
+        usage: "query explain [NUMBER|all] [where format = FORMAT] | query explain sql DBMS \
+                [where format = FORMAT] SELECT …",
+        about: "How the last query was run, or one, or all; or how one would be run.",
+        details: "\
+The logical plan says what is done, the physical plan how: which files are read, what is skipped by \
+statistics, what runs in parallel. Both are read from the bottom to the top. \"query explain sql\" plans \
+a query and does not run it.",
+        examples: &[
+            "query explain",
+            "query explain 8 where format = json",
+            "query explain sql new_company select count(*) from rand_data where value > 90",
+        ],
+        ..Declaration::READ
+    };
+
+    fn parse(cursor: &mut Cursor<'_>) -> Result<Self, Error> {
+        if !cursor.keyword("sql") {
+            let what = What::Asked(Which::parse(cursor)?);
+            return Ok(Self { what, options: Options::parse(cursor, Self::DECLARATION)? });
+        }
+        let dbms = cursor.name("a database")?.to_lowercase();
+        let options = Options::parse(cursor, Self::DECLARATION)?;
+        let sql = take_sql(cursor, "a SELECT statement")?;
+        Ok(Self { what: What::Sql { dbms, sql }, options })
+    }
+
+    fn print(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.what {
+            What::Asked(which) => write!(f, "{which}{}", self.options),
+            What::Sql { dbms, sql } => {
+                write!(f, " sql {}{} {}", word_or_quote(dbms), self.options, quote(sql))
+            }
+        }
+    }
+
+    fn output(&self) -> &Output {
+        &self.options.output
+    }
+
+    async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
+        let engine = context.node.engine();
+        let explained = match &self.what {
+            What::Sql { dbms, sql } => {
+                let plan = engine.sql().explain(dbms, sql).await?;
+                let (dbms, sql) = (dbms.clone(), sql.clone());
+                vec![Explained { id: None, dbms, sql, plan: Some(plan) }]
+            }
+            What::Asked(which) => {
+                let queries = which.find(engine.sql().queries())?;
+                let explained = queries.into_iter().map(|query| Explained {
+                    id: Some(query.id),
+                    dbms: query.dbms,
+                    sql: query.sql,
+                    plan: query.plan,
+                });
+                explained.collect()
+            }
+        };
+        let json: Vec<_> = explained.iter().map(Explained::json).collect();
+        let text = match explained.is_empty() {
+            true => "no query was asked yet".to_owned(),
+            false => explained.iter().map(Explained::text).collect(),
+        };
+        Ok(Reply::text(text).with_json(Value::Array(json)))
+    }
+}
+
+/// A query and how it is run.
+struct Explained {
+    id: Option<u64>,
+    dbms: String,
+    sql: String,
+    plan: Option<Plan>,
+}
+
+impl Explained {
+    fn text(&self) -> String {
+        let plan = self.plan.clone().unwrap_or_else(|| {
+            let none = "none: the query was refused".to_owned();
+            Plan { logical: none.clone(), physical: none }
+        });
+        let id = self.id.map(|id| id.to_string());
+        let parts = [
+            ("Job ID", id.as_deref()),
+            ("DBMS", Some(self.dbms.as_str())),
+            ("Source Command", Some(&self.sql)),
+            ("Logical Plan", Some(&plan.logical)),
+            ("Physical Plan", Some(&plan.physical)),
+        ];
+        let mut text = String::from("\n");
+        for (label, part) in parts {
+            let mut label = label;
+            for line in part.unwrap_or_default().lines() {
+                // A text must neither break the lines nor speak to the terminal.
+                let line: String = line.chars().filter(|c| !c.is_control()).collect();
+                // Writing to a text does not fail.
+                let _ = writeln!(text, "{label:14}|{line}");
+                label = "";
+            }
+        }
+        text
+    }
+
+    fn json(&self) -> Value {
+        let plan = self.plan.as_ref();
+        json!({
+            "job": self.id,
+            "dbms": self.dbms,
+            "sql": self.sql,
+            "logical_plan": plan.map(|plan| plan.logical.trim_end()),
+            "physical_plan": plan.map(|plan| plan.physical.trim_end()),
+        })
+    }
+}

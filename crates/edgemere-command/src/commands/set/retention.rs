@@ -1,0 +1,85 @@
+//! `set retention`: how much of this node's tables is kept.
+
+use edgemere_engine::storage::Retention as Rule;
+
+use crate::commands::drop::partition::said;
+use crate::commands::named::{optional, required};
+use crate::commands::report::Report;
+use crate::declaration::{Declaration, Effect};
+use crate::dispatch::Context;
+use crate::error::Error;
+use crate::language::options::Options;
+use crate::language::quantity;
+use crate::lookup;
+use crate::reply::Reply;
+
+pub(crate) struct Retention;
+
+impl Report for Retention {
+    const DECLARATION: &'static Declaration = &Declaration {
+        name: "set retention",
+        usage: "set retention where dbms = NAME [and table = NAME] [and age = TIME] [and size = SIZE]",
+        about: "Says how much of a table is kept; older rows are dropped, now and from now on.",
+        details: "\
+Whole Parquet files go: by age, those whose newest row is older, by the table's first timestamp column or, \
+without one, by the time of the insert; by size, the oldest until a table's files take no more on disk. \
+Rows that have not settled stay. Without a table, it holds for each table of the database that has no rule \
+of its own. Every minute it is looked again.
+
+The rule replaces the one before. \"age = none\" or \"size = none\" alone takes it away: without a rule \
+everything is kept.",
+        examples: &[
+            "set retention where dbms = new_company and table = rand_data and age = \"30 days\" and size = \"10 GB\"",
+            "set retention where dbms = new_company and age = 12h",
+            "set retention where dbms = new_company and age = none",
+        ],
+        effect: Effect::Destructive,
+        keys: &["dbms", "table", "age", "size"],
+        ..Declaration::WRITE
+    };
+
+    async fn report(options: &Options, context: &Context<'_>) -> Result<Reply, Error> {
+        let dbms = required(options, "dbms", Self::DECLARATION, context)?;
+        let table = optional(options, "table", context)?;
+        if options.get("size").is_none() {
+            options.require("age", Self::DECLARATION)?;
+        }
+        let rule = Rule {
+            max_age: limit(options, "age", quantity::time, "\"30 days\", 12h or none", context)?,
+            max_bytes: limit(
+                options,
+                "size",
+                quantity::bytes,
+                "\"10 GB\", 500MB or none",
+                context,
+            )?,
+        };
+        // These say what is near when the table or the database is not there.
+        lookup::wanted_tables(context.node, Some(&dbms), table.as_deref())?;
+        let storage = context.node.engine().storage();
+        let dropped = storage.set_retention(&dbms, table.as_deref(), rule).await?;
+        Ok(Reply::text(said(dropped)))
+    }
+}
+
+/// The limit under a key, if there is one.
+fn limit<T>(
+    options: &Options,
+    key: &str,
+    read: impl FnOnce(&str) -> Option<T>,
+    expected: &str,
+    context: &Context<'_>,
+) -> Result<Option<T>, Error> {
+    let Some(text) = optional(options, key, context)?.filter(|text| text != "none") else {
+        return Ok(None);
+    };
+    match read(&text) {
+        Some(limit) => Ok(Some(limit)),
+        None => Err(Error::BadValue {
+            key: key.into(),
+            value: text,
+            expected: expected.into(),
+            at: None,
+        }),
+    }
+}

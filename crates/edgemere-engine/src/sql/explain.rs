@@ -1,0 +1,88 @@
+//! The plan of a query as text, and the columns that it has, without running it.
+
+use arrow::datatypes::DataType;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::{ExecutionPlan, displayable};
+
+use super::error::Error;
+use super::{Sql, dialect, views};
+
+/// How many bytes of a plan are kept. A query of many files or terms may have more.
+const PLAN_BYTES_MAX: usize = 64 * 1024;
+
+/// How a query is run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// What is done: an operation a line, each on what is below it.
+    pub logical: String,
+    /// How it is done: the same with the ways that were chosen, and the files that are read.
+    pub physical: String,
+}
+
+impl Plan {
+    pub(super) fn new(logical: &LogicalPlan, physical: &dyn ExecutionPlan) -> Self {
+        Self {
+            logical: shortened(logical.display_indent().to_string(), PLAN_BYTES_MAX),
+            physical: shortened(displayable(physical).indent(false).to_string(), PLAN_BYTES_MAX),
+        }
+    }
+}
+
+/// A column of a query's result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResultColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type, by the name that EdgeLake has for it.
+    pub type_name: String,
+}
+
+impl Sql {
+    /// Validates and plans a query, and does not run it.
+    pub async fn explain(&self, dbms: &str, sql: &str) -> Result<Plan, Error> {
+        Ok(self.prepare(dbms, sql).await?.plan)
+    }
+
+    /// Validates a query, and gives the columns of its result.
+    pub async fn columns(&self, dbms: &str, sql: &str) -> Result<Vec<ResultColumn>, Error> {
+        let session = self.session(dbms);
+        let plan = self.logical(&session, dbms, dialect::parse(sql)?, 0).await?;
+        let columns = plan.schema().fields().iter().map(|field| ResultColumn {
+            name: field.name().clone(),
+            type_name: type_name(field.data_type()),
+        });
+        Ok(columns.collect())
+    }
+
+    /// Validates a query that is to be a view.
+    pub async fn check_view(&self, dbms: &str, sql: &str) -> Result<(), Error> {
+        let session = self.session(dbms);
+        let plan = self.logical(&session, dbms, dialect::parse(sql)?, 1).await?;
+        views::check_columns(&plan)
+    }
+}
+
+/// EdgeLake's name of a type.
+fn type_name(data_type: &DataType) -> String {
+    match data_type {
+        DataType::Float16 | DataType::Float32 | DataType::Float64 => "decimal".into(),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "character varying".into(),
+        DataType::Timestamp(_, None) => "timestamp without time zone".into(),
+        DataType::Timestamp(_, Some(_)) => "timestamp with time zone".into(),
+        DataType::Date32 | DataType::Date64 => "date".into(),
+        DataType::Time32(_) | DataType::Time64(_) => "time".into(),
+        DataType::Boolean => "boolean".into(),
+        DataType::Decimal128(precision, scale) => format!("numeric({precision},{scale})"),
+        whole if whole.is_integer() => "bigint".into(),
+        other => other.to_string().to_lowercase(),
+    }
+}
+
+/// A text of so many bytes at most.
+pub(super) fn shortened(mut text: String, bytes_max: usize) -> String {
+    if text.len() > bytes_max {
+        text.truncate(text.floor_char_boundary(bytes_max));
+        text.push('…');
+    }
+    text
+}

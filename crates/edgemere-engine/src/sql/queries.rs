@@ -1,0 +1,249 @@
+//! The queries that run, and the last ones that ran: who asked, how far they are, how they are
+//! planned; and the way to cancel one.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+
+use super::batch::Batch;
+use super::error::Error;
+use super::explain::{Plan, shortened};
+
+/// How many queries that have ended are remembered. Those that run always are.
+const ENDED_MAX: usize = 100;
+
+/// How many bytes of a query's text are remembered.
+const SQL_BYTES_MAX: usize = 16 * 1024;
+
+/// The queries of a node. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Queries {
+    list: Arc<Mutex<List>>,
+}
+
+#[derive(Debug, Default)]
+struct List {
+    last: u64,
+    queries: VecDeque<Arc<Entry>>,
+}
+
+/// How a query is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It runs.
+    Running,
+    /// All rows were given.
+    Completed,
+    /// It failed, or was refused.
+    Failed(String),
+    /// Whoever asked went away, or somebody cancelled it.
+    Cancelled,
+}
+
+/// What is known of a query.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// Its number, which rises.
+    pub id: u64,
+    /// Who asked.
+    pub caller: String,
+    /// The database.
+    pub dbms: String,
+    /// The query, shortened when it is very long.
+    pub sql: String,
+    /// When it was asked.
+    pub started: jiff::Timestamp,
+    /// How it is doing.
+    pub state: State,
+    /// How long it has taken, or took.
+    pub elapsed: Duration,
+    /// After what time there were rows.
+    pub first_rows: Option<Duration>,
+    /// How many batches were given so far,
+    pub batches: u64,
+    /// and how many rows.
+    pub rows: u64,
+    /// How it is run; none when it could not be planned.
+    pub plan: Option<Plan>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    id: u64,
+    caller: String,
+    dbms: String,
+    sql: String,
+    started_at: jiff::Timestamp,
+    started: Instant,
+    batches: AtomicU64,
+    rows: AtomicU64,
+    progress: Mutex<Progress>,
+    cancelled: Notify,
+}
+
+#[derive(Debug)]
+struct Progress {
+    state: State,
+    first_rows: Option<Duration>,
+    elapsed: Option<Duration>,
+    plan: Option<Plan>,
+}
+
+impl Queries {
+    /// A query begins.
+    pub(super) fn begin(&self, caller: &str, dbms: &str, sql: &str) -> Ticket {
+        let mut list = self.lock();
+        list.last += 1;
+        let entry = Arc::new(Entry {
+            id: list.last,
+            caller: caller.to_owned(),
+            dbms: dbms.to_owned(),
+            sql: shortened(sql.to_owned(), SQL_BYTES_MAX),
+            started_at: jiff::Timestamp::now(),
+            started: Instant::now(),
+            batches: AtomicU64::new(0),
+            rows: AtomicU64::new(0),
+            progress: Mutex::new(Progress {
+                state: State::Running,
+                first_rows: None,
+                elapsed: None,
+                plan: None,
+            }),
+            cancelled: Notify::new(),
+        });
+        list.queries.push_back(Arc::clone(&entry));
+        list.forget();
+        Ticket { entry }
+    }
+
+    /// All that are remembered, the oldest first.
+    #[must_use]
+    pub fn all(&self) -> Vec<Status> {
+        self.lock().queries.iter().map(|entry| entry.status()).collect()
+    }
+
+    /// The last that was asked.
+    #[must_use]
+    pub fn last(&self) -> Option<Status> {
+        self.lock().queries.back().map(|entry| entry.status())
+    }
+
+    /// The one of that number, while it is remembered.
+    #[must_use]
+    pub fn get(&self, id: u64) -> Option<Status> {
+        self.find(id).map(|entry| entry.status())
+    }
+
+    /// Cancels the query of that number; none when it is not known, false when it had ended.
+    #[must_use]
+    pub fn cancel(&self, id: u64) -> Option<bool> {
+        let entry = self.find(id)?;
+        let ended = entry.end(State::Cancelled);
+        entry.cancelled.notify_one();
+        Some(ended)
+    }
+
+    fn find(&self, id: u64) -> Option<Arc<Entry>> {
+        self.lock().queries.iter().find(|entry| entry.id == id).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, List> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl List {
+    /// Forgets the oldest that have ended when there are too many.
+    fn forget(&mut self) {
+        let ended = self.queries.iter().filter(|entry| entry.has_ended()).count();
+        let mut surplus = ended.saturating_sub(ENDED_MAX);
+        self.queries.retain(|entry| {
+            let goes = surplus > 0 && entry.has_ended();
+            surplus -= usize::from(goes);
+            !goes
+        });
+    }
+}
+
+impl Entry {
+    fn status(&self) -> Status {
+        let progress = self.progress();
+        Status {
+            id: self.id,
+            caller: self.caller.clone(),
+            dbms: self.dbms.clone(),
+            sql: self.sql.clone(),
+            started: self.started_at,
+            state: progress.state.clone(),
+            elapsed: progress.elapsed.unwrap_or_else(|| self.started.elapsed()),
+            first_rows: progress.first_rows,
+            batches: self.batches.load(Ordering::Relaxed),
+            rows: self.rows.load(Ordering::Relaxed),
+            plan: progress.plan.clone(),
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.progress().state != State::Running
+    }
+
+    /// Ends it, and returns whether it was running.
+    fn end(&self, state: State) -> bool {
+        let mut progress = self.progress();
+        let is_running = progress.state == State::Running;
+        if is_running {
+            progress.state = state;
+            progress.elapsed = Some(self.started.elapsed());
+        }
+        is_running
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a query has while it runs. When it is dropped before the end, the query was cancelled.
+#[derive(Debug)]
+pub(super) struct Ticket {
+    entry: Arc<Entry>,
+}
+
+impl Ticket {
+    pub(super) fn planned(&self, plan: Plan) {
+        self.entry.progress().plan = Some(plan);
+    }
+
+    pub(super) fn failed(&self, error: &Error) {
+        self.entry.end(State::Failed(error.to_string()));
+    }
+
+    /// Takes note of what comes out of the query.
+    pub(super) fn note(&self, next: Option<&Result<Batch, Error>>) {
+        match next {
+            None => _ = self.entry.end(State::Completed),
+            Some(Err(error)) => self.failed(error),
+            Some(Ok(batch)) => {
+                let first = self.entry.batches.fetch_add(1, Ordering::Relaxed) == 0;
+                self.entry.rows.fetch_add(batch.rows() as u64, Ordering::Relaxed);
+                if first {
+                    self.entry.progress().first_rows = Some(self.entry.started.elapsed());
+                }
+            }
+        }
+    }
+
+    /// Waits until the query is cancelled.
+    pub(super) async fn cancelled(&self) {
+        self.entry.cancelled.notified().await;
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.entry.end(State::Cancelled);
+    }
+}

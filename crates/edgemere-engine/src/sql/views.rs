@@ -1,0 +1,83 @@
+//! Views, in validation: everything that a statement names is found, and the views among it become
+//! plans, which are then part of the statement's own.
+//!
+//! A view is planned in its own database, with the same snapshots as the rest of the query. What is
+//! wrong inside it is told with its name.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use datafusion::datasource::ViewTable;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::sql::parser::Statement as DfStatement;
+use datafusion::sql::resolve::resolve_table_references;
+use futures_util::future::{BoxFuture, FutureExt};
+
+use super::error::Error;
+use super::{Session, dialect, validate};
+use crate::storage::{Storage, View};
+
+/// How many views may stand on each other.
+const DEPTH_MAX: usize = 16;
+
+/// Where names are looked up.
+#[derive(Clone, Copy)]
+pub(super) struct Scope<'a> {
+    pub(super) storage: &'a Storage,
+    pub(super) session: &'a Session,
+    /// The database of names that say none.
+    pub(super) dbms: &'a str,
+    /// In how many views it is.
+    pub(super) depth: usize,
+}
+
+impl<'a> Scope<'a> {
+    /// Finds everything that a statement names, and plans the views among it.
+    pub(super) fn resolve(self, statement: &'a DfStatement) -> BoxFuture<'a, Result<(), Error>> {
+        async move {
+            let (names, _) = resolve_table_references(statement, true).map_err(Error::Plan)?;
+            for name in names {
+                let (dbms, table) = (name.schema().unwrap_or(self.dbms), name.table());
+                if name.catalog().is_some() {
+                    return Err(validate::unknown_table(self.storage, dbms, table));
+                }
+                self.find(dbms, table).await?;
+            }
+            Ok(())
+        }
+        .boxed()
+    }
+
+    async fn find(self, dbms: &str, name: &str) -> Result<(), Error> {
+        if self.storage.table(dbms, name).is_some() || self.session.tables.has_view(dbms, name) {
+            return Ok(());
+        }
+        let Some(view) = self.storage.view(dbms, name) else {
+            return Err(validate::unknown_table(self.storage, dbms, name));
+        };
+        if self.depth == DEPTH_MAX {
+            return Err(Error::ViewDepth { limit: DEPTH_MAX });
+        }
+        let plan = self.plan_view(&view).await.map_err(|error| error.in_view(&view))?;
+        let table = Arc::new(ViewTable::new(plan, Some(view.sql.clone())));
+        self.session.tables.add_view(dbms, name, table);
+        Ok(())
+    }
+
+    async fn plan_view(self, view: &View) -> Result<LogicalPlan, Error> {
+        let statement = dialect::parse(&view.sql)?;
+        let scope = Scope { dbms: &view.dbms, depth: self.depth + 1, ..self };
+        validate::plan(scope, statement).await
+    }
+}
+
+/// Refuses a plan whose columns could not be told apart by name.
+pub(super) fn check_columns(plan: &LogicalPlan) -> Result<(), Error> {
+    let mut names = HashSet::new();
+    for field in plan.schema().fields() {
+        if !names.insert(field.name()) {
+            return Err(Error::SameColumn { column: field.name().clone() });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! The partitions of a table: its Parquet files, and the rows that have not settled.
+
+use arrow::array::{AsArray, RecordBatch};
+use arrow::compute::{max, min};
+use arrow::datatypes::TimestampMicrosecondType;
+
+use super::sort::time_column;
+use super::{DataFile, Table};
+
+/// A part of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    /// The name of its Parquet file; none of rows that have not settled.
+    pub file: Option<String>,
+    /// How many rows it has.
+    pub rows: u64,
+    /// Its size: on disk, or in memory of rows that have not settled.
+    pub bytes: u64,
+    /// The earliest and the latest time in it: of the table's first timestamp column or, without
+    /// one, of the insert.
+    pub times: Option<(i64, i64)>,
+}
+
+impl Table {
+    /// The table's partitions, the oldest rows first.
+    #[must_use]
+    pub fn partitions(&self) -> Vec<Partition> {
+        let (snapshot, stats) = {
+            let state = self.state();
+            (state.snapshot(), state.stats())
+        };
+        let mut partitions: Vec<_> = snapshot.files.iter().map(|file| settled(file)).collect();
+        partitions.sort_by_key(|partition| partition.times);
+        if stats.fresh_rows > 0 {
+            // Without a timestamp column it is the time of the insert, which all tables have.
+            let column = time_column(&snapshot.schema).unwrap_or(1);
+            let times = snapshot.fresh.iter().filter_map(|batch| times(batch, column));
+            partitions.push(Partition {
+                file: None,
+                rows: stats.fresh_rows,
+                bytes: stats.fresh_bytes,
+                times: times.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))),
+            });
+        }
+        partitions
+    }
+}
+
+fn settled(file: &DataFile) -> Partition {
+    Partition {
+        file: Some(file.name()),
+        rows: file.rows,
+        bytes: file.bytes,
+        times: Some(file.times.unwrap_or(file.inserted)),
+    }
+}
+
+fn times(batch: &RecordBatch, column: usize) -> Option<(i64, i64)> {
+    let times = batch.columns().get(column)?.as_primitive_opt::<TimestampMicrosecondType>()?;
+    Some((min(times)?, max(times)?))
+}

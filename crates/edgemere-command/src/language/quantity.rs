@@ -40,11 +40,9 @@ pub(crate) fn bytes(text: &str) -> Option<u64> {
 /// A time in the largest unit that it is a whole number of.
 pub(crate) fn time_text(time: Duration) -> String {
     let seconds = time.as_secs();
-    let fits = |(_, unit): &&(&[&str], u64)| seconds.is_multiple_of(*unit);
-    // Nobody counts by months and years of so many days.
-    let units = TIMES.iter().filter(|(names, _)| !names.contains(&"month"));
-    let units = units.filter(|(names, _)| !names.contains(&"year"));
-    let unit = units.filter(fits).max_by_key(|(_, unit)| *unit);
+    // Nobody counts by weeks, and not all months and years have so many days.
+    let fits = |(_, unit): &&(&[&str], u64)| *unit <= 86_400 && seconds.is_multiple_of(*unit);
+    let unit = TIMES.iter().filter(fits).max_by_key(|(_, unit)| *unit);
     let (names, unit) = unit.copied().unwrap_or((&["second"], 1));
     let (count, name) = (seconds / unit, names.last().copied().unwrap_or_default());
     format!("{count} {name}{}", if count == 1 { "" } else { "s" })
@@ -68,7 +66,7 @@ fn parse(text: &str, units: &[(&[&str], u64)]) -> Option<u64> {
     let (number, name) = text.split_at_checked(end)?;
     let name = name.trim();
     let is_unit = |known: &&str| *known == name || name.strip_suffix('s') == Some(known);
-    let (_, unit) = units.iter().find(|(names, _)| names.iter().any(|n| is_unit(&n)))?;
+    let (_, unit) = units.iter().find(|(names, _)| names.iter().any(&is_unit))?;
     number.parse::<u64>().ok()?.checked_mul(*unit)
 }
 

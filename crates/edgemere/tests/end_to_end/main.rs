@@ -10,6 +10,7 @@
 
 mod config;
 mod crash;
+mod databases;
 mod demo;
 mod import;
 mod import_kill;

@@ -29,6 +29,7 @@ impl Code {
     pub(crate) const NO_TABLE_METADATA: Self =
         Self::new(45, "Failed to load table metadata from blockchain");
     pub(crate) const SQL_SYNTAX: Self = Self::new(46, "Failed to parse SQL statement");
+    pub(crate) const UNKNOWN_CAST: Self = Self::new(195, "Non supported casting");
     pub(crate) const INSERT_FAILED: Self = Self::new(52, "Insert new row failed");
     pub(crate) const NO_OPERATOR: Self = Self::new(192, "Operator processes not enabled");
     pub(crate) const QUERY_TIME: Self = Self::new(76, "Query processing time above limit");
@@ -111,6 +112,7 @@ pub(crate) fn sql_code(error: &Sql) -> Code {
     match error {
         Sql::UnknownDatabase { .. } | Sql::UnknownTable { .. } => Code::NO_TABLE_METADATA,
         Sql::NotReadOnly { .. } => Code::SQL_NOT_SUPPORTED,
+        Sql::UnknownCast { .. } => Code::UNKNOWN_CAST,
         Sql::TimeOut { .. } => Code::QUERY_TIME,
         Sql::OutOfMemory(_) => Code::QUERY_VOLUME,
         Sql::Execution(_) => Code::QUERY_FAILED,

@@ -22,11 +22,22 @@ pub(super) struct Catalog {
 }
 
 /// The snapshots that a query has taken, by database and table.
-type Sources = Mutex<HashMap<(String, String), Arc<Source>>>;
+type Sources = Mutex<HashMap<(String, String), Arc<dyn TableProvider>>>;
 
 impl Catalog {
     pub(super) fn new(storage: Storage) -> Self {
         Self { storage, sources: Arc::default() }
+    }
+
+    /// The snapshot of a table; none when there is no such table.
+    pub(super) fn source(&self, dbms: &str, table: &str) -> Option<Arc<dyn TableProvider>> {
+        source(&self.storage, &self.sources, dbms, table)
+    }
+
+    /// Puts something else in the place of a table, for this query.
+    pub(super) fn replace(&self, dbms: &str, table: &str, with: Arc<dyn TableProvider>) {
+        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        sources.insert((dbms.to_owned(), table.to_owned()), with);
     }
 }
 
@@ -58,18 +69,28 @@ impl SchemaProvider for Database {
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        let key = (self.name.clone(), name.to_owned());
-        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(source) = sources.get(&key) {
-            return Ok(Some(Arc::clone(source) as _));
-        }
-        let Some(table) = self.storage.table(&self.name, name) else { return Ok(None) };
-        let source = Arc::new(Source::new(table.snapshot()));
-        sources.insert(key, Arc::clone(&source));
-        Ok(Some(source))
+        Ok(source(&self.storage, &self.sources, &self.name, name))
     }
 
     fn table_exist(&self, name: &str) -> bool {
         self.storage.table(&self.name, name).is_some()
     }
+}
+
+/// A table, always the same for one query.
+fn source(
+    storage: &Storage,
+    sources: &Sources,
+    dbms: &str,
+    table: &str,
+) -> Option<Arc<dyn TableProvider>> {
+    let key = (dbms.to_owned(), table.to_owned());
+    let mut sources = sources.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(source) = sources.get(&key) {
+        return Some(Arc::clone(source));
+    }
+    let source: Arc<dyn TableProvider> =
+        Arc::new(Source::new(storage.table(dbms, table)?.snapshot()));
+    sources.insert(key, Arc::clone(&source));
+    Some(source)
 }

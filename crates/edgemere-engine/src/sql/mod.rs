@@ -6,8 +6,9 @@
 //! 2. `validate` proves that the statement only reads, and finds its tables, with near names in the
 //!    error when there is none.
 //! 3. `catalog` gives DataFusion the tables of the storage, each as one snapshot for the whole
-//!    query.
-//! 4. DataFusion plans and runs it; `source` reads Parquet files and fresh rows.
+//!    query; `include` puts further tables into the one that is asked.
+//! 4. DataFusion plans and runs it; `source` reads Parquet files and fresh rows; `shape` gives the
+//!    result its last columns.
 //! 5. [`Query`] streams the batches. Whoever drops it stops the work.
 
 mod batch;
@@ -15,9 +16,14 @@ mod catalog;
 mod dialect;
 mod error;
 mod functions;
+mod include;
+mod range;
+mod scope;
+mod shape;
 mod source;
 mod stream;
 mod validate;
+mod zone;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,12 +33,19 @@ use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
-use datafusion::physical_plan::execute_stream;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::{SendableRecordBatchStream, execute_stream};
 use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::sql::sqlparser::ast::Statement;
 
 pub use self::batch::{Batch, Times};
+use self::dialect::TimeRange;
+pub use self::dialect::{condition, results};
 pub use self::error::Error;
+pub use self::scope::{Extended, Extension, Scope, TableName};
 pub use self::stream::Query;
+use self::validate::nearest;
+pub use self::zone::Zone;
 use crate::storage::Storage;
 
 /// What queries may use.
@@ -83,13 +96,37 @@ impl Sql {
         sql: &str,
         time: Option<Duration>,
     ) -> Result<Query, Error> {
-        let statement = dialect::parse(sql)?;
+        self.ask(dbms, sql, &Scope { time, ..Scope::default() }).await
+    }
+
+    /// The same with more options.
+    pub async fn ask(&self, dbms: &str, sql: &str, scope: &Scope) -> Result<Query, Error> {
+        let reading = dialect::Reading::of(sql)?;
         let session = self.session(dbms);
+        let queried = reading.query().and_then(include::queried);
+        include::apply(&self.storage, &session.tables, dbms, queried.clone(), &scope.include)?;
+        let range = match reading.question()? {
+            Some(question) => Some(self.range(dbms, &session, question).await?),
+            None => None,
+        };
+        let statement = reading.finish(range)?;
         let plan = validate::plan(&self.storage, dbms, &session.context, statement).await?;
-        let state = session.context.state();
-        let physical = state.create_physical_plan(&plan).await.map_err(Error::Plan)?;
-        let batches = execute_stream(physical, state.task_ctx()).map_err(Error::Execution)?;
-        Ok(Query::new(batches, session.tables, time.unwrap_or(self.limits.time)))
+        let plan = shape::shape(plan, scope, queried.as_ref())?;
+        let batches = run(&session, plan).await?;
+        Ok(Query::new(batches, session.tables, scope.time.unwrap_or(self.limits.time)))
+    }
+
+    /// The first and the last time of what a question finds.
+    async fn range(
+        &self,
+        dbms: &str,
+        session: &Session,
+        question: Statement,
+    ) -> Result<TimeRange, Error> {
+        let plan = validate::plan(&self.storage, dbms, &session.context, question).await?;
+        let batches = run(session, plan).await?;
+        let batches = datafusion::physical_plan::common::collect(batches).await;
+        range::of(&batches.map_err(Error::Execution)?)
     }
 
     fn session(&self, dbms: &str) -> Session {
@@ -109,6 +146,13 @@ impl Sql {
         context.register_catalog(catalog::CATALOG, Arc::clone(&tables) as _);
         Session { context, tables }
     }
+}
+
+/// Begins to run a plan.
+async fn run(session: &Session, plan: LogicalPlan) -> Result<SendableRecordBatchStream, Error> {
+    let state = session.context.state();
+    let physical = state.create_physical_plan(&plan).await.map_err(Error::Plan)?;
+    execute_stream(physical, state.task_ctx()).map_err(Error::Execution)
 }
 
 /// What one query is planned with.

@@ -55,7 +55,7 @@ fn check_tables(storage: &Storage, dbms: &str, statement: &DfStatement) -> Resul
     Ok(())
 }
 
-fn unknown_table(storage: &Storage, dbms: &str, table: &str) -> Error {
+pub(super) fn unknown_table(storage: &Storage, dbms: &str, table: &str) -> Error {
     let databases = storage.databases();
     if !databases.iter().any(|known| known == dbms) {
         let near = nearest(dbms, databases.iter().map(String::as_str));
@@ -80,7 +80,7 @@ fn plan_error(error: DataFusionError) -> Error {
 }
 
 /// The candidate that is nearest to a name, when it is near enough to be a slip of the same name.
-fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
+pub(super) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
     const LIKENESS_MIN: f64 = 0.8;
     candidates
         .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))

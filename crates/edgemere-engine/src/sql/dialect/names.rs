@@ -29,6 +29,7 @@ fn keep_in(body: &mut SetExpr, casts: &[OwnCast]) {
 
 fn keep_in_select(select: &mut Select, casts: &[OwnCast]) {
     let is_distinct = matches!(select.distinct, Some(Distinct::Distinct));
+    let mut taken: Vec<String> = select.projection.iter().filter_map(given).collect();
     for item in &mut select.projection {
         let SelectItem::UnnamedExpr(expr) = item else { continue };
         // It is a result only under a name that it is given.
@@ -37,9 +38,26 @@ fn keep_in_select(select: &mut Select, casts: &[OwnCast]) {
         }
         let mut written = expr.clone();
         let ControlFlow::Continue(()) = written.visit(&mut AsWritten { casts });
-        let Some(name) = name_of(&written, is_distinct) else { continue };
+        let Some(mut name) = name_of(&written, is_distinct) else { continue };
+        // Of two casts of one thing, only one can be called as the thing is.
+        if taken.contains(&name) {
+            name = written.to_string();
+        }
+        taken.push(name.clone());
         let alias = Ident::with_quote('"', name);
         *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+    }
+}
+
+/// The name that a result has as it is written.
+fn given(item: &SelectItem) -> Option<String> {
+    match item {
+        SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.clone()),
+        SelectItem::UnnamedExpr(Expr::Identifier(name)) => Some(name.value.clone()),
+        SelectItem::UnnamedExpr(Expr::CompoundIdentifier(names)) => {
+            names.last().map(|name| name.value.clone())
+        }
+        _ => None,
     }
 }
 

@@ -18,6 +18,7 @@ use super::catalog::Catalog;
 use super::error::Error;
 use super::scope::TableName;
 use super::validate::unknown_table;
+use crate::schema::told;
 use crate::storage::Storage;
 
 /// The table that a query is about, which is the first that it names: its database, where it says
@@ -148,8 +149,10 @@ fn common_type(tables: &[Table], column: &str) -> Result<DataType, Error> {
             Some(before) => wider(&before, found).ok_or_else(|| Error::Include {
                 reason: format!(
                     "the column \"{column}\" of \"{}\" does not fit that of the queried table: it \
-                     is {found}, not {before}",
-                    table.name
+                     is {}, not {}",
+                    table.name,
+                    told(found),
+                    told(&before)
                 ),
             })?,
         });

@@ -6,6 +6,7 @@ use arrow::datatypes::{DataType, TimeUnit, TimestampMicrosecondType};
 
 use super::dialect::TimeRange;
 use super::error::Error;
+use crate::schema::told;
 
 /// The range in the one row of a result; that of no time at all when there were no rows.
 pub(super) fn of(batches: &[RecordBatch]) -> Result<TimeRange, Error> {
@@ -22,7 +23,7 @@ fn time(row: &RecordBatch, index: usize) -> Result<Option<i64>, Error> {
     if !is_time {
         return Err(Error::Function {
             name: "increments",
-            reason: format!("its column must hold times, not {}", column.data_type()),
+            reason: format!("its column must hold times, not {}", told(column.data_type())),
             position: None,
         });
     }

@@ -13,6 +13,7 @@ mod crash;
 mod demo;
 mod ledger;
 mod node;
+mod query_bodies;
 mod rest;
 mod rows_crash;
 mod run;

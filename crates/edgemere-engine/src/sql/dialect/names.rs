@@ -72,7 +72,8 @@ fn name_of(expr: &Expr, is_distinct: bool) -> Option<String> {
             Expr::CompoundIdentifier(names) => names.last()?.value.clone(),
             other => name_of(other, is_distinct)?,
         }),
-        other => Some(other.to_string()),
+        // As EdgeLake writes it.
+        other => Some(other.to_string().replace("DISTINCT (", "distinct(")),
     }
 }
 

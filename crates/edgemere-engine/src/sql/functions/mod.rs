@@ -19,6 +19,7 @@ use datafusion::prelude::SessionContext;
 pub(super) use self::format_time::check as check_time_format;
 pub(super) use self::format_value::check as check_number_format;
 pub(super) use self::time_difference::clock;
+use crate::schema::told;
 
 /// Makes the functions known to a session.
 pub(super) fn register(context: &SessionContext) {
@@ -96,7 +97,7 @@ impl ScalarUDFImpl for Function {
     fn return_type(&self, found: &[DataType]) -> Result<DataType> {
         let Definition { written, takes, gives, .. } = self.definition;
         match takes.iter().zip(found).find(|(takes, found)| !takes.fits(found)) {
-            Some((_, found)) => plan_err!("{written} needs a time, not {found}"),
+            Some((_, found)) => plan_err!("{written} needs a time, not {}", told(found)),
             None => Ok(gives()),
         }
     }

@@ -36,6 +36,7 @@ impl Code {
     pub(crate) const NOT_CONNECTED: Self = Self::new(50, "DBMS not connected");
     pub(crate) const INSERT_FAILED: Self = Self::new(52, "Insert new row failed");
     pub(crate) const NO_OPERATOR: Self = Self::new(192, "Operator processes not enabled");
+    pub(crate) const UNKNOWN_CAST: Self = Self::new(195, "Non supported casting");
     pub(crate) const QUERY_TIME: Self = Self::new(76, "Query processing time above limit");
     pub(crate) const QUERY_VOLUME: Self = Self::new(77, "Query data volume above limit");
     pub(crate) const QUERY_FAILED: Self = Self::new(165, "Failed query process");
@@ -122,6 +123,7 @@ pub(crate) fn sql_code(error: &Sql) -> Code {
     match error {
         Sql::UnknownDatabase { .. } | Sql::UnknownTable { .. } => Code::NO_TABLE_METADATA,
         Sql::NotReadOnly { .. } => Code::SQL_NOT_SUPPORTED,
+        Sql::UnknownCast { .. } => Code::UNKNOWN_CAST,
         Sql::TimeOut { .. } => Code::QUERY_TIME,
         Sql::OutOfMemory(_) => Code::QUERY_VOLUME,
         Sql::Disconnected { .. } => Code::NOT_CONNECTED,

@@ -32,7 +32,7 @@ mod reply;
 mod variables;
 
 pub use code::Code;
-pub use commands::{Command, declarations};
+pub use commands::{Command, Series, declarations, series_command};
 pub use declaration::{Declaration, Effect, Method};
 pub use dispatch::{COMMAND_BYTES_MAX, Outcome, Request, execute, parse};
 pub use error::{Error, Kind, Span};

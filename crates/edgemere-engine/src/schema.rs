@@ -105,6 +105,21 @@ impl Schema {
     }
 }
 
+/// What a type is called in an error: by its name in a `CREATE TABLE`, where it has one.
+pub(crate) fn told(data_type: &DataType) -> String {
+    let kind = match data_type {
+        DataType::Int64 => Kind::BigInt,
+        DataType::Float64 => Kind::Decimal,
+        DataType::Boolean => Kind::Boolean,
+        DataType::Date32 => Kind::Date,
+        DataType::Time64(_) => Kind::Time,
+        DataType::Timestamp(..) => Kind::Timestamp,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Kind::Varchar,
+        other => return other.to_string(),
+    };
+    kind.sql()
+}
+
 /// The fields of the system columns.
 pub fn system_fields() -> Vec<Field> {
     let [row_id, insert_timestamp, tsd_name, tsd_id] = SYSTEM_COLUMNS;

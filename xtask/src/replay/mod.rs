@@ -4,7 +4,7 @@
 //! 1  exchange     the captures, in the order they are replayed in
 //! 2  class        which of them are sent and compared now
 //! 3  stage        the nodes: five of our own, or others by their address
-//! 4  cues         what must happen first: policies seeded, a node stopped
+//! 4  cues         what must happen first: policies seeded, rows stored, a node stopped
 //! 5  ports        captured ports to bound ones, in requests, seeds and replies
 //! 6  form, masks  what a reply says, without layout and without what depends on the run
 //! 7  compare      ours against theirs
@@ -21,6 +21,7 @@ mod form;
 mod masks;
 mod ports;
 mod report;
+mod rows;
 mod stage;
 
 use anyhow::{Result, bail};

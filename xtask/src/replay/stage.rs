@@ -8,11 +8,13 @@ use serde_json::Value;
 use crate::{
     cargo,
     http::{Answer, Client},
+    interrupt,
     node::{Node, Spec},
     replay::{
         cues::{Cue, What},
         exchange::Exchange,
         ports::Ports,
+        rows,
     },
 };
 
@@ -126,8 +128,9 @@ impl Stage {
 
     /// Does what a cue says.
     pub(crate) fn take(&mut self, cue: &Cue, exchanges: &[Exchange]) -> Result<()> {
-        for node in cue.nodes {
+        for (node, operator) in cue.nodes.iter().zip(1..) {
             match &cue.what {
+                What::Rows => self.store(node, operator)?,
                 What::Stop => drop(self.running.remove(node)),
                 What::Seed(policies) => {
                     for policy in policies.find(exchanges)? {
@@ -147,6 +150,19 @@ impl Stage {
         let answer = self.client.command("POST", self.url(node)?, &command)?;
         if !answer.status.is_success() {
             bail!("{}: {}\n   {command}", answer.status, answer.body.trim());
+        }
+        Ok(())
+    }
+
+    fn store(&self, node: &str, operator: u64) -> Result<()> {
+        let headers = [("type", "json"), ("dbms", rows::DBMS), ("table", rows::TABLE)]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        for body in rows::bodies(operator) {
+            interrupt::check()?;
+            let answer = self.client.send("PUT", self.url(node)?, &headers, &body)?;
+            if !answer.status.is_success() {
+                bail!("storing rows on {node}: {}: {}", answer.status, answer.body.trim());
+            }
         }
         Ok(())
     }

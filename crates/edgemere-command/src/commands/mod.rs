@@ -29,6 +29,7 @@ use futures_util::future::BoxFuture;
 use self::blockchain::OnePolicy;
 use self::named::Named;
 use self::report::Plain;
+pub use self::sql::series::{Series, series_command};
 use crate::declaration::{Declaration, Effect, is_all_keywords, keywords};
 use crate::dispatch::Context;
 use crate::error::Error;

@@ -1,12 +1,18 @@
 //! `sql`: a query on a database of this node.
 
+mod extend;
+mod include;
+mod max_time;
+pub(crate) mod series;
+
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use edgemere_engine::sql::Times;
+use edgemere_engine::sql::{Scope, Times, Zone};
 
+use self::extend::Column;
 use super::Declared;
-use crate::declaration::Declaration;
+use crate::declaration::{Declaration, Effect};
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::format::Format;
@@ -14,37 +20,47 @@ use crate::format::rows::Rows;
 use crate::language::cursor::Cursor;
 use crate::language::lexer::{Token, quote, word_or_quote};
 use crate::language::options::{Options, Output};
+use crate::language::term::Term;
 use crate::reply::Reply;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sql {
     dbms: String,
     options: Options,
+    /// Tables that are asked with the queried one.
+    include: Vec<Term>,
+    /// Columns in front of the query's own.
+    extend: Vec<Column>,
     sql: String,
 }
-
-/// How long a query may be given, in seconds.
-const MAX_TIME_S: u64 = 24 * 3600;
 
 impl Declared for Sql {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "sql",
-        usage: "sql DBMS [format = FORMAT] [and stat = true|false] [and timezone = utc|local] \
+        usage: "sql DBMS [format = FORMAT] [and stat = true|false] [and timezone = ZONE] \
+                [and include = (TABLE, …)] [and extend = (+VARIABLE, @ip, …)] \
                 [and max_time = SECONDS] SELECT …",
         about: "Runs a query on a database of this node and gives its rows.",
         details: "\
 One statement that only reads. All of SQL works: joins, subqueries, WITH, windows, HAVING. \
-EdgeLake's own works too: increments(UNIT, N, COLUMN) groups by spans of time; period(UNIT, N, END, \
-COLUMN[, and CONDITION]) is the last span with rows in it; now() - 1 day; and the casts ::float(2), \
-::int, ::str, ::ljust(n), ::rjust(n), ::format(':,'), ::datetime('%d'), ::timezone('Europe/Rome'), \
-::timediff(now()).
+EdgeLake's own works too: increments(UNIT, N, COLUMN) groups by spans of time, and \
+increments(COLUMN) chooses them so that there are about 1000; period(UNIT, N, END, COLUMN[, and \
+CONDITION]) is the last span with rows in it; range(x) is max(x) - min(x); now() - 1 day, -3d; and \
+the casts ::float(2), ::int, ::str, ::ljust(n), ::rjust(n), ::lstrip, ::rstrip, ::format(':,'), \
+::replace(a by b), ::datetime('%d'), ::timezone('Europe/Rome'), ::timediff(now()). All of them are \
+in docs/reference/sql.md.
 
 Rows are sent as they are found. \"stat = false\" leaves out the statistics. \"max_time\" ends a \
-query that takes longer.",
+query that takes longer. \"timezone\" shows times in a zone: utc, local, pt, mt, ct, et or a name as \
+Europe/Rome. \"include\" asks the rows of further tables as if they were the queried table's. \
+\"extend\" puts columns in front: @ip, @port, @ip_port, @node_name, @dbms_name, @table_name, and \
++NAME for a variable of the node.",
         examples: &[
             "sql new_company format = json select count(*), avg(value) from rand_data",
             "sql new_company format = mcp \"select device_name, max(value) from rand_data group by 1\"",
             "sql new_company select increments(hour, 1, timestamp), avg(value) from rand_data",
+            "sql new_company timezone = Europe/Rome and include = (rand_small) and \
+             extend = (+node_name, @ip as \"Node IP\") select max(timestamp) from rand_data",
         ],
         formats: &[
             Format::Table,
@@ -56,24 +72,39 @@ query that takes longer.",
             Format::Csv,
             Format::Ndjson,
         ],
-        keys: &["stat", "timezone", "max_time"],
+        keys: &["stat", "timezone", "include", "extend", "max_time"],
         ..Declaration::READ
     };
 
     fn parse(cursor: &mut Cursor<'_>) -> Result<Self, Error> {
         let dbms = cursor.name("a database")?.to_lowercase();
-        let options = match begins_sql(cursor) {
-            true => Options::default(),
-            false => Options::parse_pairs(cursor, Self::DECLARATION)?,
+        let mut command = Self {
+            dbms,
+            options: Options::default(),
+            include: Vec::new(),
+            extend: Vec::new(),
+            sql: String::new(),
         };
-        let sql = take_sql(cursor, "\"and\" or a SELECT statement")?;
-        Ok(Self { dbms, options, sql })
+        if !begins_sql(cursor) {
+            command.parse_options(cursor)?;
+        }
+        command.sql = take_sql(cursor, "\"and\" or a SELECT statement")?;
+        Ok(command)
     }
 
     fn print(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let options = self.options.to_string();
-        let options = options.strip_prefix(" where").unwrap_or(&options);
-        write!(f, " {}{options} {}", word_or_quote(&self.dbms), quote(&self.sql))
+        let mut options: Vec<_> = self.options.directives().collect();
+        options.extend(include::directive(&self.include));
+        options.extend(extend::directive(&self.extend));
+        write!(f, " {}", word_or_quote(&self.dbms))?;
+        if !options.is_empty() {
+            write!(f, " {}", options.join(" and "))?;
+        }
+        write!(f, " {}", quote(&self.sql))
+    }
+
+    fn effect(&self) -> Effect {
+        extend::effect(&self.extend)
     }
 
     fn output(&self) -> &Output {
@@ -82,45 +113,54 @@ query that takes longer.",
 
     async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
         let started = Instant::now();
-        let time = self.options.get("max_time").map(|_| self.max_time(context)).transpose()?;
-        let times = self.times(context)?;
+        let (times, zone) = self.zone(context)?;
+        let scope = Scope {
+            include: include::tables(&self.include, context)?,
+            extend: extend::extensions(&self.extend, &self.dbms, context),
+            zone,
+            time: max_time::of(&self.options, context)?,
+        };
         let statistics = self.options.flag("stat", true)?;
         let engine = context.node.engine();
-        let mut query = engine
-            .sql()
-            .asked_by(context.principal.name())
-            .query(&self.dbms, &self.sql, time)
-            .await?;
+        let sql = engine.sql().asked_by(context.principal.name());
+        let mut query = sql.ask(&self.dbms, &self.sql, &scope).await?;
         query.begin().await?;
         Ok(Reply::rows(Rows { query, times, statistics, started }))
     }
 }
 
 impl Sql {
-    fn max_time(&self, context: &Context<'_>) -> Result<Duration, Error> {
-        let text = self.options.require("max_time", Self::DECLARATION)?;
-        let text = text.text(&context.node.variables)?;
-        let seconds = text.parse::<u64>().ok().filter(|s| (1..=MAX_TIME_S).contains(s));
-        seconds.map(Duration::from_secs).ok_or_else(|| Error::BadValue {
-            key: "max_time".into(),
-            value: text,
-            expected: format!("1 to {MAX_TIME_S} seconds"),
-            at: None,
-        })
+    fn parse_options(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Error> {
+        loop {
+            match cursor.peek_keyword().as_deref() {
+                Some("include") => self.include = include::parse(cursor)?,
+                Some("extend") => self.extend = extend::parse(cursor)?,
+                Some("max_time") => {
+                    self.options.take_pair(cursor, Self::DECLARATION)?;
+                    max_time::take_unit(cursor, &mut self.options);
+                }
+                _ => self.options.take_pair(cursor, Self::DECLARATION)?,
+            }
+            if !cursor.keyword("and") {
+                return Ok(());
+            }
+        }
     }
 
-    fn times(&self, context: &Context<'_>) -> Result<Times, Error> {
-        let Some(zone) = self.options.get("timezone") else { return Ok(Times::Plain) };
+    /// How times look, and the zone that they are in.
+    fn zone(&self, context: &Context<'_>) -> Result<(Times, Option<Zone>), Error> {
+        let Some(zone) = self.options.get("timezone") else { return Ok((Times::Plain, None)) };
         let zone = zone.text(&context.node.variables)?;
         match zone.to_lowercase().as_str() {
-            "utc" => Ok(Times::Utc),
-            "local" | "default" => Ok(Times::Plain),
-            _ => Err(Error::BadValue {
-                key: "timezone".into(),
-                value: zone,
-                expected: "utc or local; a column has its own with ::timezone('Europe/Rome')"
-                    .into(),
-                at: None,
+            "utc" => Ok((Times::Utc, None)),
+            "default" => Ok((Times::Plain, None)),
+            _ => Zone::named(&zone).map(|zone| (Times::Plain, Some(zone))).map_err(|_| {
+                Error::BadValue {
+                    key: "timezone".into(),
+                    value: zone,
+                    expected: "utc, local, pt, mt, ct, et or a name as Europe/Rome".into(),
+                    at: None,
+                }
             }),
         }
     }

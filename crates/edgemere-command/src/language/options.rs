@@ -93,23 +93,44 @@ impl Options {
     ) -> Result<Self, Error> {
         let mut options = Self::default();
         loop {
-            let key = option_key(cursor, declaration)?;
-            cursor.expect_operator("=")?;
-            if Output::is_key(&key) {
-                options.output.take(&key, declaration, cursor)?;
-            } else {
-                let value = cursor.term(&format!("a value for \"{key}\""))?;
-                options.pairs.push((key, value));
-            }
+            options.take_pair(cursor, declaration)?;
             if !cursor.keyword("and") {
                 return Ok(options);
             }
         }
     }
 
+    /// Takes one `key = value`.
+    pub(crate) fn take_pair(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        declaration: &Declaration,
+    ) -> Result<(), Error> {
+        let key = option_key(cursor, declaration)?;
+        cursor.expect_operator("=")?;
+        if Output::is_key(&key) {
+            return self.output.take(&key, declaration, cursor);
+        }
+        let value = cursor.term(&format!("a value for \"{key}\""))?;
+        self.pairs.push((key, value));
+        Ok(())
+    }
+
+    /// All of it as `key = value`, for printing.
+    pub(crate) fn directives(&self) -> impl Iterator<Item = String> {
+        let pairs = self.pairs.iter().map(|(key, value)| format!("{key} = {value}"));
+        pairs.chain(self.output.directives())
+    }
+
     /// The value of a key, the last one when it is given twice.
     pub(crate) fn get(&self, key: &str) -> Option<&Term> {
         self.pairs.iter().rev().find(|(known, _)| known == key).map(|(_, value)| value)
+    }
+
+    /// Gives a key another value.
+    pub(crate) fn set(&mut self, key: &str, value: Term) {
+        self.pairs.retain(|(known, _)| known != key);
+        self.pairs.push((key.to_owned(), value));
     }
 
     /// All values of a key.
@@ -182,8 +203,7 @@ pub(crate) fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pairs = self.pairs.iter().map(|(key, value)| format!("{key} = {value}"));
-        for (index, pair) in pairs.chain(self.output.directives()).enumerate() {
+        for (index, pair) in self.directives().enumerate() {
             write!(f, " {} {pair}", if index == 0 { "where" } else { "and" })?;
         }
         Ok(())

@@ -30,9 +30,15 @@ impl Catalog {
         Self { storage, sources: Arc::default() }
     }
 
-    /// Makes a view known that was planned.
-    pub(super) fn add_view(&self, dbms: &str, name: &str, view: Arc<dyn TableProvider>) {
-        lock(&self.sources).insert((dbms.to_owned(), name.to_owned()), view);
+    /// A table, or a view that was planned; none when there is neither.
+    pub(super) fn source(&self, dbms: &str, table: &str) -> Option<Arc<dyn TableProvider>> {
+        source(&self.storage, &self.sources, dbms, table)
+    }
+
+    /// Puts something in the place of a table, for this query: a view that was planned, or more
+    /// rows than the table has.
+    pub(super) fn replace(&self, dbms: &str, table: &str, with: Arc<dyn TableProvider>) {
+        lock(&self.sources).insert((dbms.to_owned(), table.to_owned()), with);
     }
 
     /// Whether a view was planned.
@@ -69,20 +75,30 @@ impl SchemaProvider for Database {
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        let key = (self.name.clone(), name.to_owned());
-        let mut sources = lock(&self.sources);
-        if let Some(source) = sources.get(&key) {
-            return Ok(Some(Arc::clone(source)));
-        }
-        let Some(table) = self.storage.table(&self.name, name) else { return Ok(None) };
-        let source: Arc<dyn TableProvider> = Arc::new(Source::new(table.snapshot()));
-        sources.insert(key, Arc::clone(&source));
-        Ok(Some(source))
+        Ok(source(&self.storage, &self.sources, &self.name, name))
     }
 
     fn table_exist(&self, name: &str) -> bool {
         self.storage.table(&self.name, name).is_some()
     }
+}
+
+/// A table, always the same for one query.
+fn source(
+    storage: &Storage,
+    sources: &Sources,
+    dbms: &str,
+    table: &str,
+) -> Option<Arc<dyn TableProvider>> {
+    let key = (dbms.to_owned(), table.to_owned());
+    let mut sources = lock(sources);
+    if let Some(source) = sources.get(&key) {
+        return Some(Arc::clone(source));
+    }
+    let source: Arc<dyn TableProvider> =
+        Arc::new(Source::new(storage.table(dbms, table)?.snapshot()));
+    sources.insert(key, Arc::clone(&source));
+    Some(source)
 }
 
 fn lock(sources: &Sources) -> MutexGuard<'_, HashMap<(String, String), Arc<dyn TableProvider>>> {

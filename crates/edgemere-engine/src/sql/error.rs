@@ -31,12 +31,50 @@ pub enum Error {
         what: String,
     },
     /// A function of EdgeLake's is used wrongly.
-    #[error("{name}: {reason}")]
+    #[error("{name}: {reason}{}", place(position))]
     Function {
         /// The function.
         name: &'static str,
         /// What is wrong.
         reason: String,
+        /// The line and the column, from 1, where it stands.
+        position: Option<(usize, usize)>,
+    },
+    /// A cast of EdgeLake's is used wrongly.
+    #[error("::{name}: {reason}{}", place(position))]
+    Cast {
+        /// The cast.
+        name: &'static str,
+        /// What is wrong.
+        reason: String,
+        /// The line and the column, from 1, where it stands.
+        position: Option<(usize, usize)>,
+    },
+    /// No such cast.
+    #[error("no type or cast \"{cast}\"")]
+    UnknownCast {
+        /// The cast.
+        cast: String,
+        /// The nearest that there is.
+        near: Option<String>,
+    },
+    /// No such time zone.
+    #[error("no time zone \"{zone}\"")]
+    UnknownZone {
+        /// The zone.
+        zone: String,
+    },
+    /// The query cannot be asked of further tables.
+    #[error("include: {reason}")]
+    Include {
+        /// Why not.
+        reason: String,
+    },
+    /// The result has such a column already.
+    #[error("extend: the query has a column \"{column}\" already")]
+    Extend {
+        /// The column.
+        column: String,
     },
     /// No such database.
     #[error("no database \"{dbms}\"")]
@@ -138,7 +176,8 @@ impl Error {
         match self {
             Self::UnknownDatabase { near, .. }
             | Self::UnknownTable { near, .. }
-            | Self::UnknownColumn { near, .. } => {
+            | Self::UnknownColumn { near, .. }
+            | Self::UnknownCast { near, .. } => {
                 near.as_ref().map(|near| format!("did you mean \"{near}\"?"))
             }
             Self::Disconnected { dbms } => {
@@ -151,6 +190,12 @@ impl Error {
                 Some(format!("\"drop view {view} where dbms = {dbms}\" removes it"))
             }
             Self::SameColumn { .. } => Some("name one of them otherwise with AS".into()),
+            Self::UnknownZone { .. } => {
+                Some("use utc, local, pt, mt, ct, et or a name as Europe/Rome".into())
+            }
+            Self::Extend { .. } => {
+                Some("give it another name in the result: extend = (@ip as NAME)".into())
+            }
             Self::NotReadOnly { .. } => Some("send one SELECT".into()),
             Self::TimeOut { .. } => {
                 Some("ask for less, or give it longer: max_time = SECONDS".into())

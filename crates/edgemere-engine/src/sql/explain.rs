@@ -5,7 +5,9 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, displayable};
 
 use super::error::Error;
-use super::{Sql, dialect, views};
+use super::scope::Scope;
+use super::views::{self, Names};
+use super::{Sql, dialect};
 
 /// How many bytes of a plan are kept. A query of many files or terms may have more.
 const PLAN_BYTES_MAX: usize = 64 * 1024;
@@ -40,13 +42,13 @@ pub struct ResultColumn {
 impl Sql {
     /// Validates and plans a query, and does not run it.
     pub async fn explain(&self, dbms: &str, sql: &str) -> Result<Plan, Error> {
-        Ok(self.prepare(dbms, sql).await?.plan)
+        Ok(self.prepare(dbms, sql, &Scope::default()).await?.plan)
     }
 
     /// Validates a query, and gives the columns of its result.
     pub async fn columns(&self, dbms: &str, sql: &str) -> Result<Vec<ResultColumn>, Error> {
         let session = self.session(dbms);
-        let plan = self.logical(&session, dbms, dialect::parse(sql)?, 0).await?;
+        let plan = self.logical(&session, dbms, sql, &Scope::default()).await?;
         let columns = plan.schema().fields().iter().map(|field| ResultColumn {
             name: field.name().clone(),
             type_name: type_name(field.data_type()),
@@ -57,7 +59,8 @@ impl Sql {
     /// Validates a query that is to be a view.
     pub async fn check_view(&self, dbms: &str, sql: &str) -> Result<(), Error> {
         let session = self.session(dbms);
-        let plan = self.logical(&session, dbms, dialect::parse(sql)?, 1).await?;
+        let names = Names { depth: 1, ..self.names(&session, dbms) };
+        let plan = names.plan(dialect::Reading::of(sql)?).await?;
         views::check_columns(&plan)
     }
 }

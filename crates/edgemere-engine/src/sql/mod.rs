@@ -6,8 +6,9 @@
 //! 2. `validate` proves that the statement only reads, and has `views` find its tables and views,
 //!    with near names in the error when there is none.
 //! 3. `catalog` gives DataFusion the tables of the storage, each as one snapshot for the whole
-//!    query.
-//! 4. DataFusion plans and runs it; `source` reads Parquet files and fresh rows.
+//!    query; `include` puts further tables into the one that is asked.
+//! 4. DataFusion plans and runs it; `source` reads Parquet files and fresh rows; `shape` gives the
+//!    result its last columns.
 //! 5. [`Query`] streams the batches. Whoever drops it stops the work. [`Queries`] knows how far each
 //!    is.
 
@@ -17,11 +18,16 @@ mod dialect;
 mod error;
 mod explain;
 mod functions;
+mod include;
 mod queries;
+mod range;
+mod scope;
+mod shape;
 mod source;
 mod stream;
 mod validate;
 mod views;
+mod zone;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,14 +40,18 @@ use datafusion::execution::{SendableRecordBatchStream, SessionState, SessionStat
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::{SessionConfig, SessionContext};
-use datafusion::sql::sqlparser::ast::Statement;
 
 pub use self::batch::{Batch, Times};
+pub use self::dialect::{condition, results};
 pub use self::error::Error;
 pub use self::explain::{Plan, ResultColumn};
 use self::queries::Ticket;
 pub use self::queries::{Queries, State, Status};
+pub use self::scope::{Extended, Extension, Scope, TableName};
 pub use self::stream::Query;
+use self::validate::nearest;
+use self::views::Names;
+pub use self::zone::Zone;
 use crate::storage::Storage;
 
 /// What queries may use.
@@ -106,19 +116,25 @@ impl Sql {
         sql: &str,
         time: Option<Duration>,
     ) -> Result<Query, Error> {
+        self.ask(dbms, sql, &Scope { time, ..Scope::default() }).await
+    }
+
+    /// The same with more options.
+    pub async fn ask(&self, dbms: &str, sql: &str, scope: &Scope) -> Result<Query, Error> {
         let ticket = self.queries.begin(&self.caller, dbms, sql);
-        let begun = self.begin(dbms, sql, &ticket).await;
+        let begun = self.begin(dbms, sql, scope, &ticket).await;
         let (batches, tables) = begun.inspect_err(|error| ticket.failed(error))?;
-        Ok(Query::new(batches, tables, time.unwrap_or(self.limits.time), ticket))
+        Ok(Query::new(batches, tables, scope.time.unwrap_or(self.limits.time), ticket))
     }
 
     async fn begin(
         &self,
         dbms: &str,
         sql: &str,
+        scope: &Scope,
         ticket: &Ticket,
     ) -> Result<(SendableRecordBatchStream, Arc<catalog::Catalog>), Error> {
-        let Prepared { session, physical, plan } = self.prepare(dbms, sql).await?;
+        let Prepared { session, physical, plan } = self.prepare(dbms, sql, scope).await?;
         ticket.planned(plan);
         let task = session.context.task_ctx();
         let batches = execute_stream(physical, task).map_err(Error::Execution)?;
@@ -126,10 +142,9 @@ impl Sql {
     }
 
     /// Validates and plans a query.
-    async fn prepare(&self, dbms: &str, sql: &str) -> Result<Prepared, Error> {
-        let statement = dialect::parse(sql)?;
+    async fn prepare(&self, dbms: &str, sql: &str, scope: &Scope) -> Result<Prepared, Error> {
         let session = self.session(dbms);
-        let logical = self.logical(&session, dbms, statement, 0).await?;
+        let logical = self.logical(&session, dbms, sql, scope).await?;
         let state = session.context.state();
         let logical = state.optimize(&logical).map_err(Error::Plan)?;
         let physical = state.query_planner().create_physical_plan(&logical, &state).await;
@@ -138,16 +153,25 @@ impl Sql {
         Ok(Prepared { session, physical, plan })
     }
 
-    /// Validates a statement that stands in so many views.
+    /// Validates a query.
     async fn logical(
         &self,
         session: &Session,
         dbms: &str,
-        statement: Statement,
-        depth: usize,
+        sql: &str,
+        scope: &Scope,
     ) -> Result<LogicalPlan, Error> {
-        let scope = views::Scope { storage: &self.storage, session, dbms, depth };
-        validate::plan(scope, statement).await
+        let reading = dialect::Reading::of(sql)?;
+        let names = self.names(session, dbms);
+        let queried = reading.query().and_then(include::queried);
+        include::apply(names, queried.clone(), &scope.include).await?;
+        let plan = names.plan(reading).await?;
+        shape::shape(plan, scope, queried.as_ref())
+    }
+
+    /// Where the names of a query are looked up.
+    fn names<'a>(&'a self, session: &'a Session, dbms: &'a str) -> Names<'a> {
+        Names { storage: &self.storage, session, dbms, depth: 0 }
     }
 
     fn session(&self, dbms: &str) -> Session {

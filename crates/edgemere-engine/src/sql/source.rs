@@ -47,7 +47,9 @@ impl Source {
             source = source.with_predicate(state.create_physical_expr(filter, &schema)?);
         }
         let files = self.snapshot.files.iter().map(|file| {
-            let path = object_store::path::Path::from_absolute_path(&file.path)
+            // The node's folder may have been given as seen from where the node was started.
+            let path = std::path::absolute(&file.path)?;
+            let path = object_store::path::Path::from_absolute_path(path)
                 .map_err(|error| DataFusionError::External(Box::new(error)))?;
             Ok(PartitionedFile::new(path.to_string(), file.bytes))
         });

@@ -8,20 +8,20 @@ use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::sqlparser::ast::Statement;
 
 use super::error::Error;
-use super::views::Scope;
+use super::views::Names;
 use crate::storage::Storage;
 
 /// The plan of a statement that only reads.
-pub(super) async fn plan(scope: Scope<'_>, statement: Statement) -> Result<LogicalPlan, Error> {
+pub(super) async fn plan(names: Names<'_>, statement: Statement) -> Result<LogicalPlan, Error> {
     if !matches!(statement, Statement::Query(_)) {
         return Err(Error::NotReadOnly { what: first_words(&statement) });
     }
-    if !scope.storage.databases().iter().any(|known| known == scope.dbms) {
-        return Err(unknown_table(scope.storage, scope.dbms, ""));
+    if !names.storage.databases().iter().any(|known| known == names.dbms) {
+        return Err(unknown_table(names.storage, names.dbms, ""));
     }
     let statement = DfStatement::Statement(Box::new(statement));
-    scope.resolve(&statement).await?;
-    let state = scope.session.state_in(scope.dbms);
+    names.resolve(&statement).await?;
+    let state = names.session.state_in(names.dbms);
     let plan = state.statement_to_plan(statement).await.map_err(plan_error)?;
     // The statement is a query by its grammar; this proves it of everything inside.
     SQLOptions::new()
@@ -68,7 +68,7 @@ fn plan_error(error: DataFusionError) -> Error {
 }
 
 /// The candidate that is nearest to a name, when it is near enough to be a slip of the same name.
-fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
+pub(super) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
     const LIKENESS_MIN: f64 = 0.8;
     candidates
         .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))

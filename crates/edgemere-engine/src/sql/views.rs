@@ -14,7 +14,7 @@ use datafusion::sql::resolve::resolve_table_references;
 use futures_util::future::{BoxFuture, FutureExt};
 
 use super::error::Error;
-use super::{Session, dialect, validate};
+use super::{Session, dialect, range, validate};
 use crate::storage::{Storage, View};
 
 /// How many views may stand on each other.
@@ -22,7 +22,7 @@ const DEPTH_MAX: usize = 16;
 
 /// Where names are looked up.
 #[derive(Clone, Copy)]
-pub(super) struct Scope<'a> {
+pub(super) struct Names<'a> {
     pub(super) storage: &'a Storage,
     pub(super) session: &'a Session,
     /// The database of names that say none.
@@ -31,7 +31,7 @@ pub(super) struct Scope<'a> {
     pub(super) depth: usize,
 }
 
-impl<'a> Scope<'a> {
+impl<'a> Names<'a> {
     /// Finds everything that a statement names, and plans the views among it.
     pub(super) fn resolve(self, statement: &'a DfStatement) -> BoxFuture<'a, Result<(), Error>> {
         async move {
@@ -48,7 +48,8 @@ impl<'a> Scope<'a> {
         .boxed()
     }
 
-    async fn find(self, dbms: &str, name: &str) -> Result<(), Error> {
+    /// Finds a table or a view, and plans it when it is a view.
+    pub(super) async fn find(self, dbms: &str, name: &str) -> Result<(), Error> {
         if self.storage.table(dbms, name).is_some() || self.session.tables.has_view(dbms, name) {
             return Ok(());
         }
@@ -60,14 +61,25 @@ impl<'a> Scope<'a> {
         }
         let plan = self.plan_view(&view).await.map_err(|error| error.in_view(&view))?;
         let table = Arc::new(ViewTable::new(plan, Some(view.sql.clone())));
-        self.session.tables.add_view(dbms, name, table);
+        self.session.tables.replace(dbms, name, table);
         Ok(())
     }
 
     async fn plan_view(self, view: &View) -> Result<LogicalPlan, Error> {
-        let statement = dialect::parse(&view.sql)?;
-        let scope = Scope { dbms: &view.dbms, depth: self.depth + 1, ..self };
-        validate::plan(scope, statement).await
+        let reading = dialect::Reading::of(&view.sql)?;
+        Names { dbms: &view.dbms, depth: self.depth + 1, ..self }.plan(reading).await
+    }
+
+    /// The plan of a query that was read. Automatic increments ask the rows first.
+    pub(super) async fn plan(self, reading: dialect::Reading) -> Result<LogicalPlan, Error> {
+        let range = match reading.question()? {
+            Some(question) => {
+                let plan = validate::plan(self, question).await?;
+                Some(range::ask(self.session, plan).await?)
+            }
+            None => None,
+        };
+        validate::plan(self, reading.finish(range)?).await
     }
 }
 

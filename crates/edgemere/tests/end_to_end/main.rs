@@ -16,6 +16,7 @@ mod import;
 mod import_kill;
 mod ledger;
 mod node;
+mod query_bodies;
 mod rest;
 mod rows;
 mod rows_crash;

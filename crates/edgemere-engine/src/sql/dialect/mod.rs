@@ -4,50 +4,103 @@
 //!    `x::timediff(now())`.
 //! 2. The parser makes a statement of it, of which there must be one.
 //! 3. `names` gives every result the name it was written with: `count(*)`, `avg(value)`.
-//! 4. `increments`, `period` and `casts` replace EdgeLake's functions by SQL that means the same.
+//! 4. `period`, `casts` and `range` replace EdgeLake's functions by SQL that means the same, made of
+//!    nodes (`build`) and never of text.
+//! 5. `increments` does so last: its automatic form asks the rows first how much time they span.
 
+mod automatic;
+mod build;
+mod calls;
 mod casts;
 mod increments;
 mod names;
+mod parts;
 mod period;
+mod range;
 mod tokens;
+mod units;
 
-use datafusion::sql::sqlparser::ast::Statement;
+use datafusion::sql::sqlparser::ast::{Query, Statement};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Tokenizer;
 
+pub(super) use self::automatic::TimeRange;
+pub(super) use self::increments::HIDDEN;
+pub use self::parts::{condition, results};
+use self::tokens::{Mended, OwnCast, mend};
 use super::error::Error;
 
 /// How deep expressions may be nested.
 const DEPTH_MAX: usize = 100;
 
-/// Reads one statement of EdgeLake's SQL.
-pub(super) fn parse(sql: &str) -> Result<Statement, Error> {
-    let dialect = PostgreSqlDialect {};
-    let tokens = Tokenizer::new(&dialect, sql)
-        .tokenize_with_location()
-        .map_err(|error| syntax(sql, &error.to_string()))?;
-    let mut parser = Parser::new(&dialect)
-        .with_recursion_limit(DEPTH_MAX)
-        .with_tokens_with_locations(tokens::mend(tokens));
-    let mut statements =
-        parser.parse_statements().map_err(|error| syntax(sql, &parser_message(&error)))?;
-    match (statements.pop(), statements.is_empty()) {
-        (Some(statement), true) => rewrite(statement),
-        (None, _) => Err(Error::Empty),
-        (Some(_), false) => Err(Error::SeveralStatements),
+/// A statement that was read, and is not yet all SQL.
+#[derive(Clone, Debug)]
+pub(super) struct Reading {
+    statement: Statement,
+}
+
+impl Reading {
+    /// Reads one statement of EdgeLake's SQL.
+    pub(super) fn of(sql: &str) -> Result<Self, Error> {
+        let (mut statement, casts) = parse(sql)?;
+        if let Statement::Query(query) = &mut statement {
+            rewrite(query, &casts)?;
+        }
+        Ok(Self { statement })
+    }
+
+    /// The query, when the statement is one.
+    pub(super) fn query(&self) -> Option<&Query> {
+        match &self.statement {
+            Statement::Query(query) => Some(query),
+            _ => None,
+        }
+    }
+
+    /// The query for the first and the last time of the rows, when that must be known first.
+    pub(super) fn question(&self) -> Result<Option<Statement>, Error> {
+        let Some(query) = self.query() else { return Ok(None) };
+        let question = increments::question(query)?;
+        Ok(question.map(|query| Statement::Query(Box::new(query))))
+    }
+
+    /// The statement in SQL.
+    pub(super) fn finish(mut self, range: Option<TimeRange>) -> Result<Statement, Error> {
+        if let Statement::Query(query) = &mut self.statement {
+            increments::expand(query, range)?;
+            calls::check_none_left(query)?;
+        }
+        Ok(self.statement)
     }
 }
 
-fn rewrite(mut statement: Statement) -> Result<Statement, Error> {
-    if let Statement::Query(query) = &mut statement {
-        names::keep(query);
-        increments::expand(query)?;
-        period::expand(query)?;
-        casts::expand(query)?;
+fn rewrite(query: &mut Query, casts: &[OwnCast]) -> Result<(), Error> {
+    names::keep(query, casts);
+    period::expand(query)?;
+    casts::expand(query, casts)?;
+    range::expand(query);
+    Ok(())
+}
+
+fn parser() -> Parser<'static> {
+    Parser::new(&PostgreSqlDialect {}).with_recursion_limit(DEPTH_MAX)
+}
+
+fn parse(sql: &str) -> Result<(Statement, Vec<OwnCast>), Error> {
+    let tokens = Tokenizer::new(&PostgreSqlDialect {}, sql)
+        .tokenize_with_location()
+        .map_err(|error| syntax(sql, &error.to_string()))?;
+    let Mended { tokens, casts } = mend(sql, tokens);
+    let mut statements = parser()
+        .with_tokens_with_locations(tokens)
+        .parse_statements()
+        .map_err(|error| syntax(sql, &parser_message(&error)))?;
+    match (statements.pop(), statements.is_empty()) {
+        (Some(statement), true) => Ok((statement, casts)),
+        (None, _) => Err(Error::Empty),
+        (Some(_), false) => Err(Error::SeveralStatements),
     }
-    Ok(statement)
 }
 
 fn parser_message(error: &ParserError) -> String {

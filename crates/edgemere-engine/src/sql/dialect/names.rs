@@ -1,30 +1,63 @@
 //! The names of results: `select count(*), avg(value)` answers with the columns `count(*)` and
 //! `avg(value)`, as they were written.
 
-use datafusion::sql::sqlparser::ast::{Distinct, Expr, Ident, Query, Select, SelectItem, SetExpr};
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    DataType, Distinct, Expr, Ident, ObjectName, Query, Select, SelectItem, SetExpr, VisitMut,
+    VisitorMut,
+};
+
+use super::calls::call;
+use super::casts::own;
+use super::tokens::OwnCast;
 
 /// Names every result of a query that has no name.
-pub(super) fn keep(query: &mut Query) {
-    keep_in(&mut query.body);
+pub(super) fn keep(query: &mut Query, casts: &[OwnCast]) {
+    keep_in(&mut query.body, casts);
 }
 
-fn keep_in(body: &mut SetExpr) {
+fn keep_in(body: &mut SetExpr, casts: &[OwnCast]) {
     match body {
-        SetExpr::Select(select) => keep_in_select(select),
-        SetExpr::Query(query) => keep(query),
+        SetExpr::Select(select) => keep_in_select(select, casts),
+        SetExpr::Query(query) => keep(query, casts),
         // The first part of a union names the results of all.
-        SetExpr::SetOperation { left, .. } => keep_in(left),
+        SetExpr::SetOperation { left, .. } => keep_in(left, casts),
         _ => {}
     }
 }
 
-fn keep_in_select(select: &mut Select) {
+fn keep_in_select(select: &mut Select, casts: &[OwnCast]) {
     let is_distinct = matches!(select.distinct, Some(Distinct::Distinct));
+    let mut taken: Vec<String> = select.projection.iter().filter_map(given).collect();
     for item in &mut select.projection {
         let SelectItem::UnnamedExpr(expr) = item else { continue };
-        let Some(name) = name_of(expr, is_distinct) else { continue };
+        // It is a result only under a name that it is given.
+        if call(expr, "increments").is_some() {
+            continue;
+        }
+        let mut written = expr.clone();
+        let ControlFlow::Continue(()) = written.visit(&mut AsWritten { casts });
+        let Some(mut name) = name_of(&written, is_distinct) else { continue };
+        // Of two casts of one thing, only one can be called as the thing is.
+        if taken.contains(&name) {
+            name = written.to_string();
+        }
+        taken.push(name.clone());
         let alias = Ident::with_quote('"', name);
         *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+    }
+}
+
+/// The name that a result has as it is written.
+fn given(item: &SelectItem) -> Option<String> {
+    match item {
+        SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.clone()),
+        SelectItem::UnnamedExpr(Expr::Identifier(name)) => Some(name.value.clone()),
+        SelectItem::UnnamedExpr(Expr::CompoundIdentifier(names)) => {
+            names.last().map(|name| name.value.clone())
+        }
+        _ => None,
     }
 }
 
@@ -36,8 +69,30 @@ fn name_of(expr: &Expr, is_distinct: bool) -> Option<String> {
         // A cast changes how a value looks, not what it is called.
         Expr::Cast { expr, .. } => Some(match expr.as_ref() {
             Expr::Identifier(name) => name.value.clone(),
-            other => name_of(other, false)?,
+            Expr::CompoundIdentifier(names) => names.last()?.value.clone(),
+            other => name_of(other, is_distinct)?,
         }),
-        other => Some(other.to_string()),
+        // As EdgeLake writes it.
+        other => Some(other.to_string().replace("DISTINCT (", "distinct(")),
+    }
+}
+
+/// Gives the casts that were set aside their own names back.
+struct AsWritten<'a> {
+    casts: &'a [OwnCast],
+}
+
+impl VisitorMut for AsWritten<'_> {
+    type Break = std::convert::Infallible;
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
+        if let Expr::Cast { data_type, .. } = expr
+            && let Some(cast) = own(data_type, self.casts)
+        {
+            let arguments = cast.text.clone().into_iter().collect();
+            let name = ObjectName::from(vec![Ident::new(cast.name)]);
+            *data_type = DataType::Custom(name, arguments);
+        }
+        ControlFlow::Continue(())
     }
 }

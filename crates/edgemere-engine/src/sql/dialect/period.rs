@@ -1,77 +1,104 @@
 //! `period(hour, 1, '2026-01-02', timestamp, and device = 'x')`: the last span of time with rows in
 //! it, up to an end.
 
-use datafusion::sql::sqlparser::ast::{Expr, Query, Select, SetExpr, VisitMut, VisitorMut};
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-use datafusion::sql::sqlparser::parser::Parser;
 use std::ops::ControlFlow;
 
-use super::increments::{call, span};
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr, GroupByExpr, Query, Select, SelectItem, SetExpr, VisitMut, VisitorMut,
+};
+
+use super::build;
+use super::calls::{Call, call};
+use super::units::span;
 use crate::sql::error::Error;
 
-/// Replaces `period(…)` in a query's conditions by comparisons.
+/// Replaces `period(…)` in the conditions of a query, and of all queries in it, by comparisons.
 pub(super) fn expand(query: &mut Query) -> Result<(), Error> {
-    let SetExpr::Select(select) = query.body.as_mut() else { return Ok(()) };
-    let from = from_text(select);
-    let Some(condition) = &mut select.selection else { return Ok(()) };
-    let mut replace = Replace { from, failed: None };
-    let _ = condition.visit(&mut replace);
-    match replace.failed {
-        Some(error) => Err(error),
-        None => Ok(()),
+    match query.visit(&mut Selects) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(*error),
     }
 }
 
-fn from_text(select: &Select) -> String {
-    let tables: Vec<_> = select.from.iter().map(ToString::to_string).collect();
-    tables.join(", ")
+struct Selects;
+
+impl VisitorMut for Selects {
+    type Break = Box<Error>;
+
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<Box<Error>> {
+        let Some(mut condition) = select.selection.take() else {
+            return ControlFlow::Continue(());
+        };
+        let flow = condition.visit(&mut Conditions { select });
+        select.selection = Some(condition);
+        flow
+    }
 }
 
-struct Replace {
-    from: String,
-    failed: Option<Error>,
+struct Conditions<'a> {
+    select: &'a Select,
 }
 
-impl VisitorMut for Replace {
-    type Break = ();
+impl VisitorMut for Conditions<'_> {
+    type Break = Box<Error>;
 
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        let Some(arguments) = call(expr, "period") else { return ControlFlow::Continue(()) };
-        match comparisons(&arguments, &self.from) {
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {
+        let Some(found) = call(expr, "period") else { return ControlFlow::Continue(()) };
+        match comparisons(found, self.select) {
             Ok(replaced) => {
                 *expr = replaced;
                 ControlFlow::Continue(())
             }
-            Err(error) => {
-                self.failed = Some(error);
-                ControlFlow::Break(())
-            }
+            Err(error) => ControlFlow::Break(Box::new(error)),
         }
     }
 }
 
-fn comparisons(arguments: &[Expr], from: &str) -> Result<Expr, Error> {
-    let (unit, count, end, column, condition) = match arguments {
-        [unit, count, end, column] => (unit, count, end, column, String::new()),
-        [unit, count, end, column, condition] => {
-            (unit, count, end, column, format!(" and ({condition})"))
-        }
+fn comparisons(call: Call, select: &Select) -> Result<Expr, Error> {
+    let position = call.position;
+    let (unit, count, end, column, condition) = match call.arguments.as_slice() {
+        [unit, count, end, column] => (unit, count, end, column, None),
+        [unit, count, end, column, condition] => (unit, count, end, column, Some(condition)),
         _ => {
             let reason = "write it as period(UNIT, COUNT, END, COLUMN[, and CONDITION])".into();
-            return Err(Error::Function { name: "period", reason });
+            return Err(Error::Function { name: "period", reason, position });
         }
     };
-    let span = span("period", unit, count)?;
-    let last = format!("(select max({column}) from {from} where {column} <= {end}{condition})");
-    parse_expr(&format!(
-        "({column} <= {last} and {column} > {last} - interval '{span}'{condition})"
-    ))
+    let span = span("period", &unit.to_string(), &count.to_string(), position)?;
+    let and = |left, right| build::both(left, BinaryOperator::And, right);
+    let limited = |expr| match condition {
+        Some(condition) => and(expr, Expr::Nested(Box::new(condition.clone()))),
+        None => expr,
+    };
+    let until = build::both(column.clone(), BinaryOperator::LtEq, end.clone());
+    let last = latest(column, limited(until), select);
+    let begin = build::both(last.clone(), BinaryOperator::Minus, build::interval(span));
+    let after = build::both(column.clone(), BinaryOperator::Gt, begin);
+    let before = build::both(column.clone(), BinaryOperator::LtEq, last);
+    Ok(limited(and(after, before)))
 }
 
-/// Parses an expression that was put together from expressions.
-pub(super) fn parse_expr(text: &str) -> Result<Expr, Error> {
-    let parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(text);
-    parser
-        .and_then(|mut parser| parser.parse_expr())
-        .map_err(|error| super::syntax(text, &super::parser_message(&error)))
+/// `(SELECT max(column) FROM … WHERE condition)`, of the same tables.
+fn latest(column: &Expr, condition: Expr, select: &Select) -> Expr {
+    let max = build::call("max", vec![column.clone()]);
+    let select = Select {
+        projection: vec![SelectItem::UnnamedExpr(max)],
+        selection: Some(condition),
+        ..bare(select)
+    };
+    Expr::Subquery(Box::new(build::query(SetExpr::Select(Box::new(select)))))
+}
+
+/// A select of the same tables with nothing else of what it had.
+pub(super) fn bare(select: &Select) -> Select {
+    Select {
+        distinct: None,
+        projection: Vec::new(),
+        selection: None,
+        group_by: GroupByExpr::Expressions(Vec::new(), Vec::new()),
+        having: None,
+        named_window: Vec::new(),
+        qualify: None,
+        ..select.clone()
+    }
 }

@@ -1,63 +1,167 @@
-//! Mends, token by token, what no SQL parser reads.
+//! Mends, token by token, what no SQL parser reads: spans of time (`now() - 1 day`, `-3d`), the
+//! `and` in `period(…, and …)`, and EdgeLake's casts, which are set aside for `casts`.
 
-use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Word};
 
-/// The units of time, as they are written and as SQL calls them.
-const UNITS: [(&str, &str); 16] = [
-    ("second", "second"),
-    ("seconds", "second"),
-    ("minute", "minute"),
-    ("minutes", "minute"),
-    ("hour", "hour"),
-    ("hours", "hour"),
-    ("day", "day"),
-    ("days", "day"),
-    ("week", "week"),
-    ("weeks", "week"),
-    ("month", "month"),
-    ("months", "month"),
-    ("year", "year"),
-    ("years", "year"),
-    ("milliseconds", "millisecond"),
-    ("millisecond", "millisecond"),
+use super::calls::position;
+use super::units::Unit;
+
+/// The type under which EdgeLake's casts go through the parser, with the place of what was set
+/// aside as its argument.
+pub(super) const OWN_CAST: &str = "edgelake_cast";
+
+/// EdgeLake's casts.
+pub(super) const OWN_CASTS: [&str; 13] = [
+    "float", "int", "str", "ljust", "rjust", "lstrip", "rstrip", "format", "datetime", "timezone",
+    "timediff", "replace", "function",
 ];
 
-/// The units of `-3d`.
-const SHORT_UNITS: [(&str, &str); 7] = [
-    ("s", "second"),
-    ("m", "minute"),
-    ("h", "hour"),
-    ("d", "day"),
-    ("w", "week"),
-    ("t", "minute"),
-    ("y", "year"),
-];
+/// A cast of EdgeLake's.
+#[derive(Clone, Debug)]
+pub(super) struct OwnCast {
+    pub(super) name: &'static str,
+    /// What stands in its parentheses, as it was written; none without parentheses.
+    pub(super) text: Option<String>,
+    /// The same as tokens, mended.
+    pub(super) arguments: Vec<TokenWithSpan>,
+    pub(super) position: Option<(usize, usize)>,
+}
 
-/// The casts whose arguments are no types' arguments in any SQL.
-const WRAPPED_CASTS: [&str; 4] = ["format", "datetime", "timezone", "timediff"];
+/// A statement's tokens, mended, and the casts that were set aside.
+#[derive(Debug, Default)]
+pub(super) struct Mended {
+    pub(super) tokens: Vec<TokenWithSpan>,
+    pub(super) casts: Vec<OwnCast>,
+}
 
 /// Mends a statement's tokens.
-pub(super) fn mend(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+pub(super) fn mend(sql: &str, tokens: Vec<TokenWithSpan>) -> Mended {
     let tokens: Vec<_> =
         tokens.into_iter().filter(|t| !matches!(t.token, Token::Whitespace(_))).collect();
-    let mut mended = Vec::with_capacity(tokens.len());
-    let mut rest = tokens.as_slice();
-    let mut in_period = Vec::new();
-    while let Some((token, after)) = rest.split_first() {
-        rest = match &token.token {
-            Token::Plus | Token::Minus => span_of_time(token, after, &mut mended),
-            Token::DoubleColon => cast(token, after, &mut mended),
-            Token::Comma if in_period.last() == Some(&true) => {
-                comma_of_period(token, after, &mut mended)
-            }
-            _ => {
-                note_parenthesis(token, &mended, &mut in_period);
-                mended.push(token.clone());
-                after
-            }
-        };
+    let mut casts = Vec::new();
+    let tokens = Mender { sql, casts: &mut casts, mended: Vec::new() }.mend(&tokens);
+    Mended { tokens, casts }
+}
+
+struct Mender<'a> {
+    sql: &'a str,
+    casts: &'a mut Vec<OwnCast>,
+    mended: Vec<TokenWithSpan>,
+}
+
+impl Mender<'_> {
+    fn mend(mut self, tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
+        let mut rest = tokens;
+        let mut in_period = Vec::new();
+        while let Some((token, after)) = rest.split_first() {
+            rest = match &token.token {
+                Token::Plus | Token::Minus => self.span_of_time(token, after),
+                Token::DoubleColon => self.cast(token, after),
+                Token::Comma if in_period.last() == Some(&true) => {
+                    self.comma_of_period(token, after)
+                }
+                _ => {
+                    note_parenthesis(token, &self.mended, &mut in_period);
+                    self.mended.push(token.clone());
+                    after
+                }
+            };
+        }
+        self.mended
     }
-    mended
+
+    /// `- 1 day` becomes `- INTERVAL '1 day'`, `now() -3d` becomes `now() - INTERVAL '3 day'`, and a
+    /// `-3d` that follows no value becomes `now() - INTERVAL '3 day'`.
+    fn span_of_time<'t>(
+        &mut self,
+        sign: &TokenWithSpan,
+        after: &'t [TokenWithSpan],
+    ) -> &'t [TokenWithSpan] {
+        let Some((count, unit, rest)) = span_of_time(after) else {
+            self.mended.push(sign.clone());
+            return after;
+        };
+        let at = |token| TokenWithSpan { token, span: sign.span };
+        if !self.mended.last().is_some_and(ends_value) {
+            let now = [Token::make_word("now", None), Token::LParen, Token::RParen];
+            self.mended.extend(now.map(at));
+        }
+        self.mended.push(sign.clone());
+        self.mended.push(at(Token::make_keyword("INTERVAL")));
+        self.mended.push(at(Token::SingleQuotedString(format!("{count} {}", unit.name))));
+        rest
+    }
+
+    /// `period(…, and x = 1)`: the `and` only says that a condition follows.
+    fn comma_of_period<'t>(
+        &mut self,
+        comma: &TokenWithSpan,
+        after: &'t [TokenWithSpan],
+    ) -> &'t [TokenWithSpan] {
+        self.mended.push(comma.clone());
+        match after.split_first() {
+            Some((next, rest)) if is_word(next, "and") => rest,
+            _ => after,
+        }
+    }
+
+    /// `x::ljust(10)` becomes `x::edgelake_cast(N)`, where N is its place among those set aside.
+    fn cast<'t>(
+        &mut self,
+        colons: &TokenWithSpan,
+        after: &'t [TokenWithSpan],
+    ) -> &'t [TokenWithSpan] {
+        self.mended.push(colons.clone());
+        let Some((word, after_word)) = after.split_first() else { return after };
+        let Some(name) = OWN_CASTS.into_iter().find(|name| is_word(word, name)) else {
+            return after;
+        };
+        let (inside, rest) = match after_word {
+            [open, inside @ ..] if open.token == Token::LParen => {
+                match matching_parenthesis(inside) {
+                    Some(length) => (Some((open, inside, length)), inside.get(length + 1..)),
+                    // The parser tells of the parenthesis that is missing.
+                    None => return after,
+                }
+            }
+            _ => (None, Some(after_word)),
+        };
+        let mut own = OwnCast {
+            name,
+            text: None,
+            arguments: Vec::new(),
+            position: position(word.span.start),
+        };
+        if let Some((open, inside, length)) = inside {
+            let close = inside.get(length).map_or(open.span.end, |close| close.span.start);
+            own.text = Some(between(self.sql, open.span.end, close).trim().to_owned());
+            let arguments = inside.get(..length).unwrap_or_default();
+            let nested = Mender { sql: self.sql, casts: self.casts, mended: Vec::new() };
+            own.arguments = nested.mend(arguments);
+        }
+        let at = |token| TokenWithSpan { token, span: word.span };
+        self.mended.extend([
+            at(Token::make_word(OWN_CAST, None)),
+            at(Token::LParen),
+            at(Token::Number(self.casts.len().to_string(), false)),
+            at(Token::RParen),
+        ]);
+        self.casts.push(own);
+        rest.unwrap_or_default()
+    }
+}
+
+/// A number and a unit of time: `1 day`, or `3d` in one word.
+fn span_of_time(tokens: &[TokenWithSpan]) -> Option<(&str, Unit, &[TokenWithSpan])> {
+    let [number, word, rest @ ..] = tokens else { return None };
+    let (Token::Number(count, _), Token::Word(unit)) = (&number.token, &word.token) else {
+        return None;
+    };
+    let is_one_word = number.span.end == word.span.start;
+    let lettered = || Unit::lettered(&unit.value).filter(|_| is_one_word);
+    let unit = Unit::named(&unit.value).or_else(lettered)?;
+    Some((count, unit, rest))
 }
 
 /// Keeps count of which open parentheses are those of `period(`.
@@ -71,102 +175,38 @@ fn note_parenthesis(token: &TokenWithSpan, before: &[TokenWithSpan], in_period: 
     }
 }
 
-/// `- 1 day` becomes `- INTERVAL '1 day'`, and a lone `-3d` becomes `now() - INTERVAL '3 day'`.
-fn span_of_time<'a>(
-    sign: &TokenWithSpan,
-    after: &'a [TokenWithSpan],
-    mended: &mut Vec<TokenWithSpan>,
-) -> &'a [TokenWithSpan] {
-    let [number, unit, rest @ ..] = after else {
-        mended.push(sign.clone());
-        return after;
-    };
-    let (Token::Number(count, _), Token::Word(word)) = (&number.token, &unit.token) else {
-        mended.push(sign.clone());
-        return after;
-    };
-    let word = word.value.to_lowercase();
-    let named = |units: &[(&str, &'static str)]| {
-        units.iter().find(|(name, _)| *name == word).map(|(_, unit)| *unit)
-    };
-    let follows_value = mended.last().is_some_and(ends_value);
-    let unit_name = match (named(&UNITS), named(&SHORT_UNITS)) {
-        (Some(name), _) => Some(name),
-        (None, short) if !follows_value => short,
-        _ => None,
-    };
-    let Some(name) = unit_name else {
-        mended.push(sign.clone());
-        return after;
-    };
-    let at = |token| TokenWithSpan { token, span: sign.span };
-    if !follows_value {
-        mended.extend([at(Token::make_word("now", None)), at(Token::LParen), at(Token::RParen)]);
-    }
-    mended.push(sign.clone());
-    mended.push(at(Token::make_keyword("INTERVAL")));
-    mended.push(at(Token::SingleQuotedString(format!("{count} {name}"))));
-    rest
-}
-
 /// Whether a value ends here, so that a sign that follows joins it with another.
 fn ends_value(token: &TokenWithSpan) -> bool {
     match &token.token {
         Token::RParen | Token::Number(..) | Token::SingleQuotedString(_) | Token::RBracket => true,
-        Token::Word(Word { keyword, .. }) => {
-            *keyword == datafusion::sql::sqlparser::keywords::Keyword::NoKeyword
+        Token::Word(Word { keyword, quote_style, .. }) => {
+            quote_style.is_some() || !AWAITS_VALUE.contains(keyword)
         }
         _ => false,
     }
 }
 
-/// `period(…, and x = 1)`: the `and` only says that a condition follows.
-fn comma_of_period<'a>(
-    comma: &TokenWithSpan,
-    after: &'a [TokenWithSpan],
-    mended: &mut Vec<TokenWithSpan>,
-) -> &'a [TokenWithSpan] {
-    mended.push(comma.clone());
-    match after.split_first() {
-        Some((next, rest)) if is_word(next, "and") => rest,
-        _ => after,
-    }
-}
-
-/// `x::timediff(now())` becomes `x::timediff('now()')`.
-fn cast<'a>(
-    colons: &TokenWithSpan,
-    after: &'a [TokenWithSpan],
-    mended: &mut Vec<TokenWithSpan>,
-) -> &'a [TokenWithSpan] {
-    mended.push(colons.clone());
-    let [name, open, inside @ ..] = after else { return after };
-    let is_wrapped = WRAPPED_CASTS.iter().any(|cast| is_word(name, cast));
-    if !is_wrapped || open.token != Token::LParen {
-        return after;
-    }
-    let Some(length) = matching_parenthesis(inside) else { return after };
-    let (arguments, rest) = inside.split_at(length);
-    // "datetime" is a type of SQL's own, with other arguments.
-    let name = TokenWithSpan { token: Token::make_word(&own_name(name), None), span: name.span };
-    mended.extend([name, open.clone()]);
-    match arguments {
-        [only @ TokenWithSpan { token: Token::SingleQuotedString(_), .. }] => {
-            mended.push(only.clone())
-        }
-        _ => {
-            let text: String = arguments.iter().map(|token| token.token.to_string()).collect();
-            let token = Token::SingleQuotedString(text);
-            mended.push(TokenWithSpan { token, span: open.span });
-        }
-    }
-    rest
-}
-
-/// The name under which a cast of EdgeLake's goes through the parser.
-fn own_name(name: &TokenWithSpan) -> String {
-    format!("edgelake_{}", name.token.to_string().to_lowercase())
-}
+/// The keywords that a value follows. All others may be the names of columns.
+const AWAITS_VALUE: [Keyword; 18] = [
+    Keyword::SELECT,
+    Keyword::DISTINCT,
+    Keyword::ALL,
+    Keyword::WHERE,
+    Keyword::HAVING,
+    Keyword::ON,
+    Keyword::BY,
+    Keyword::AND,
+    Keyword::OR,
+    Keyword::NOT,
+    Keyword::IN,
+    Keyword::BETWEEN,
+    Keyword::CASE,
+    Keyword::WHEN,
+    Keyword::THEN,
+    Keyword::ELSE,
+    Keyword::LIKE,
+    Keyword::IS,
+];
 
 /// How many tokens stand before the parenthesis that closes the one already open.
 fn matching_parenthesis(tokens: &[TokenWithSpan]) -> Option<usize> {
@@ -183,4 +223,24 @@ fn matching_parenthesis(tokens: &[TokenWithSpan]) -> Option<usize> {
 
 fn is_word(token: &TokenWithSpan, wanted: &str) -> bool {
     matches!(&token.token, Token::Word(word) if word.value.eq_ignore_ascii_case(wanted))
+}
+
+/// The text between two places.
+fn between(sql: &str, start: Location, end: Location) -> &str {
+    sql.get(offset(sql, start)..offset(sql, end)).unwrap_or_default()
+}
+
+/// A place in bytes.
+fn offset(sql: &str, place: Location) -> usize {
+    let mut at = Location { line: 1, column: 1 };
+    for (offset, character) in sql.char_indices() {
+        if at.line == place.line && at.column == place.column {
+            return offset;
+        }
+        match character {
+            '\n' => at = Location { line: at.line + 1, column: 1 },
+            _ => at.column += 1,
+        }
+    }
+    sql.len()
 }

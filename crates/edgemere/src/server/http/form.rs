@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use axum::http::{HeaderMap, Uri};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::query;
 use crate::server::reply::Failure;
 
 /// How long a caller may ask nodes to take.
@@ -44,7 +45,7 @@ impl Form {
         let Value::Object(object) = body else {
             return Err(Failure::bad_json("the body must be a JSON object".into()));
         };
-        if let Some(command) = sql_command(object)? {
+        if let Some(command) = query::command(object)? {
             self.command = Some(command);
         }
         for (name, value) in object {
@@ -68,21 +69,6 @@ impl Form {
             _ => {}
         }
         Ok(())
-    }
-}
-
-/// The command of a body that has a database and a query: `{"dbms": …, "sql": …}`.
-fn sql_command(object: &Map<String, Value>) -> Result<Option<String>, Failure> {
-    let text = |key: &str| object.get(key).and_then(Value::as_str);
-    match (text("dbms"), text("sql"), text("command")) {
-        (Some(dbms), Some(sql), None) => {
-            Ok(Some(edgemere_command::sql_command(dbms, "format = json and stat = false", sql)))
-        }
-        (Some(_), None, None) => Err(Failure::bad_request(
-            "there is no query beside \"dbms\"",
-            "send {\"dbms\": \"NAME\", \"sql\": \"select …\"}",
-        )),
-        _ => Ok(None),
     }
 }
 

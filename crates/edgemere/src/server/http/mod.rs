@@ -5,6 +5,7 @@ mod form;
 mod guard;
 mod html;
 mod page;
+mod query;
 mod rest;
 mod rows;
 mod sql;

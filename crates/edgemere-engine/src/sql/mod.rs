@@ -106,11 +106,13 @@ impl Sql {
         let queried = reading.query().and_then(include::queried);
         include::apply(&self.storage, &session.tables, dbms, queried.clone(), &scope.include)?;
         let range = match reading.question()? {
-            Some(question) => Some(self.range(dbms, &session, question).await?),
+            Some(question) => Some(Box::pin(self.range(dbms, &session, question)).await?),
             None => None,
         };
         let statement = reading.finish(range)?;
-        let plan = validate::plan(&self.storage, dbms, &session.context, statement).await?;
+        let plan = validate::plan(&self.storage, dbms, &session.context, statement);
+        // Planning takes much of the stack; it need not be in everything that waits for it.
+        let plan = Box::pin(plan).await?;
         let plan = shape::shape(plan, scope, queried.as_ref())?;
         let batches = run(&session, plan).await?;
         Ok(Query::new(batches, session.tables, scope.time.unwrap_or(self.limits.time)))

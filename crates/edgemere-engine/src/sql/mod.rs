@@ -122,7 +122,8 @@ impl Sql {
     /// The same with more options.
     pub async fn ask(&self, dbms: &str, sql: &str, scope: &Scope) -> Result<Query, Error> {
         let ticket = self.queries.begin(&self.caller, dbms, sql);
-        let begun = self.begin(dbms, sql, scope, &ticket).await;
+        // Planning takes much of the stack; it need not be in everything that waits for it.
+        let begun = Box::pin(self.begin(dbms, sql, scope, &ticket)).await;
         let (batches, tables) = begun.inspect_err(|error| ticket.failed(error))?;
         Ok(Query::new(batches, tables, scope.time.unwrap_or(self.limits.time), ticket))
     }

@@ -47,9 +47,7 @@ impl Source {
             source = source.with_predicate(state.create_physical_expr(filter, &schema)?);
         }
         let files = self.snapshot.files.iter().map(|file| {
-            // The node's folder may have been given as seen from where the node was started.
-            let path = std::path::absolute(&file.path)?;
-            let path = object_store::path::Path::from_absolute_path(path)
+            let path = object_store::path::Path::from_absolute_path(&file.path)
                 .map_err(|error| DataFusionError::External(Box::new(error)))?;
             Ok(PartitionedFile::new(path.to_string(), file.bytes))
         });

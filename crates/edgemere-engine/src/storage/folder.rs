@@ -35,7 +35,12 @@ impl Folder {
             .open(&name)
             .map_err(|error| Error::io("open", &name, error))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock }),
+            Ok(()) => {
+                // It may have been given as seen from where the node was started, with ".." in it;
+                // queries need to know where it is.
+                let path = path.canonicalize().map_err(|error| Error::io("open", path, error))?;
+                Ok(Self { path, _lock: lock })
+            }
             Err(TryLockError::WouldBlock) => Err(Error::Locked { folder: path.to_owned() }),
             Err(TryLockError::Error(error)) => Err(Error::io("lock", &name, error)),
         }

@@ -31,7 +31,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 fn one(target: &str, seconds: u64) -> Result<()> {
-    let mut command = cargo(&["fuzz", "run", "--features", "run", target, "--", "-rss_limit_mb=4096"]);
+    let mut command =
+        cargo(&["fuzz", "run", "--features", "run", target, "--", "-rss_limit_mb=4096"]);
     command.arg(format!("-max_total_time={seconds}"));
     // cargo-fuzz passes flags that only nightly takes; this has a stable compiler take them.
     run_command(command.env("RUSTC_BOOTSTRAP", "1"))

@@ -137,8 +137,7 @@ fn test() -> Result<()> {
 fn doc() -> Result<()> {
     // With the examples the dependencies have the features that clippy compiled them with, and
     // need not be checked again.
-    let mut command =
-        cargo(&["doc", "--workspace", "--no-deps", "--lib", "--bins", "--examples"]);
+    let mut command = cargo(&["doc", "--workspace", "--no-deps", "--lib", "--bins", "--examples"]);
     run_command(command.env("RUSTDOCFLAGS", "-Dwarnings"))
 }
 

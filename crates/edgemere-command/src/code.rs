@@ -101,7 +101,8 @@ pub(crate) fn sql_kind(error: &Sql) -> Kind {
             Kind::NotFound
         }
         Sql::NotReadOnly { .. } => Kind::Denied,
-        Sql::TimeOut { .. } | Sql::OutOfMemory(_) => Kind::Unavailable,
+        Sql::TimeOut { .. } | Sql::OutOfMemory(_) | Sql::Stopped => Kind::Unavailable,
+        Sql::Fault(_) | Sql::Threads(_) | Sql::Spill(_) => Kind::Internal,
         _ => Kind::Input,
     }
 }
@@ -113,7 +114,8 @@ pub(crate) fn sql_code(error: &Sql) -> Code {
         Sql::NotReadOnly { .. } => Code::SQL_NOT_SUPPORTED,
         Sql::TimeOut { .. } => Code::QUERY_TIME,
         Sql::OutOfMemory(_) => Code::QUERY_VOLUME,
-        Sql::Execution(_) => Code::QUERY_FAILED,
+        Sql::Execution(_) | Sql::Stopped | Sql::Fault(_) => Code::QUERY_FAILED,
+        Sql::Threads(_) | Sql::Spill(_) => Code::PROCESS,
         _ => Code::SQL_SYNTAX,
     }
 }

@@ -3,13 +3,14 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use edgemere_engine::sql::Times;
+use edgemere_engine::sql::{Times, collect};
 
 use super::Declared;
 use crate::declaration::Declaration;
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::format::Format;
+use crate::format::modes::EVENT_ROWS;
 use crate::format::rows::Rows;
 use crate::language::cursor::Cursor;
 use crate::language::lexer::{Token, quote, word_or_quote};
@@ -24,13 +25,20 @@ pub(crate) struct Sql {
 }
 
 /// How long a query may be given, in seconds.
-const MAX_TIME_S: u64 = 24 * 3600;
+const MAX_TIME_S: usize = 24 * 3600;
+
+/// How many rows are collected when nobody says otherwise, and at most.
+const LIMIT: usize = 10_000;
+const LIMIT_MAX: usize = 1_000_000;
+
+/// How many rows an event may have.
+const BATCH_ROWS_MAX: usize = 100_000;
 
 impl Declared for Sql {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "sql",
         usage: "sql DBMS [format = FORMAT] [and stat = true|false] [and timezone = utc|local] \
-                [and max_time = SECONDS] SELECT …",
+                [and max_time = SECONDS] [and limit = ROWS] [and batch_rows = ROWS] SELECT …",
         about: "Runs a query on a database of this node and gives its rows.",
         details: "\
 One statement that only reads. All of SQL works: joins, subqueries, WITH, windows, HAVING. \
@@ -40,7 +48,11 @@ COLUMN[, and CONDITION]) is the last span with rows in it; now() - 1 day; and th
 ::timediff(now()).
 
 Rows are sent as they are found. \"stat = false\" leaves out the statistics. \"max_time\" ends a \
-query that takes longer.",
+query that takes longer.
+
+Two formats are for programs that want all or nothing: \"batch\" collects up to \"limit\" rows \
+(10000 without) in one object and says when there are more, and \"events\" sends \"batch_rows\" rows \
+(100 without) at a time and says at the end that it was all, or why not.",
         examples: &[
             "sql new_company format = json select count(*), avg(value) from rand_data",
             "sql new_company format = mcp \"select device_name, max(value) from rand_data group by 1\"",
@@ -55,8 +67,12 @@ query that takes longer.",
             Format::McpColumns,
             Format::Csv,
             Format::Ndjson,
+            Format::Arrow,
+            Format::Batch,
+            Format::Events,
+            Format::EventsSse,
         ],
-        keys: &["stat", "timezone", "max_time"],
+        keys: &["stat", "timezone", "max_time", "limit", "batch_rows"],
         ..Declaration::READ
     };
 
@@ -89,25 +105,56 @@ query that takes longer.",
 
     async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
         let started = Instant::now();
-        let time = self.options.get("max_time").map(|_| self.max_time(context)).transpose()?;
+        let time = self.number(context, "max_time", MAX_TIME_S, "seconds")?;
+        let time = time.map(|seconds| Duration::from_secs(seconds as u64));
         let times = self.times(context)?;
         let statistics = self.options.flag("stat", true)?;
-        let engine = context.node.engine();
-        let mut query = engine.sql().query(&self.dbms, &self.sql, time).await?;
+        let limit = self.limit(context)?;
+        let rows_at_once = self.number(context, "batch_rows", BATCH_ROWS_MAX, "rows")?;
+        let rows_at_once = rows_at_once.unwrap_or(EVENT_ROWS);
+        let sql = context.node.engine().sql();
+        if let Some(limit) = limit {
+            // One more than are wanted shows that there are more.
+            let query = sql.query_up_to(&self.dbms, &self.sql, time, Some(limit + 1)).await?;
+            return Ok(Reply::collected(collect(query, limit).await?, times));
+        }
+        let mut query = sql.query(&self.dbms, &self.sql, time).await?;
         query.begin().await?;
-        Ok(Reply::rows(Rows { query, times, statistics, started }))
+        Ok(Reply::rows(Rows { query, times, statistics, rows_at_once, started }))
     }
 }
 
 impl Sql {
-    fn max_time(&self, context: &Context<'_>) -> Result<Duration, Error> {
-        let text = self.options.require("max_time", Self::DECLARATION)?;
-        let text = text.text(&context.node.variables)?;
-        let seconds = text.parse::<u64>().ok().filter(|s| (1..=MAX_TIME_S).contains(s));
-        seconds.map(Duration::from_secs).ok_or_else(|| Error::BadValue {
-            key: "max_time".into(),
+    /// The most rows of `format = batch`; of every other format the statement's own LIMIT is right.
+    fn limit(&self, context: &Context<'_>) -> Result<Option<usize>, Error> {
+        let limit = self.number(context, "limit", LIMIT_MAX, "rows")?;
+        match (self.options.output.format, limit) {
+            (Some(Format::Batch), limit) => Ok(Some(limit.unwrap_or(LIMIT))),
+            (_, None) => Ok(None),
+            (_, Some(limit)) => Err(Error::BadValue {
+                key: "limit".into(),
+                value: limit.to_string(),
+                expected: "\"format = batch\" beside it, or LIMIT in the SQL".into(),
+                at: None,
+            }),
+        }
+    }
+
+    /// The value of a key that is a number from 1 on.
+    fn number(
+        &self,
+        context: &Context<'_>,
+        key: &str,
+        max: usize,
+        unit: &str,
+    ) -> Result<Option<usize>, Error> {
+        let Some(term) = self.options.get(key) else { return Ok(None) };
+        let text = term.text(&context.node.variables)?;
+        let number = text.parse().ok().filter(|number| (1..=max).contains(number));
+        number.map(Some).ok_or_else(|| Error::BadValue {
+            key: key.into(),
             value: text,
-            expected: format!("1 to {MAX_TIME_S} seconds"),
+            expected: format!("1 to {max} {unit}"),
             at: None,
         })
     }

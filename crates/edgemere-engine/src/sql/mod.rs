@@ -9,47 +9,61 @@
 //!    query.
 //! 4. DataFusion plans and runs it; `source` reads Parquet files and fresh rows.
 //! 5. [`Query`] streams the batches. Whoever drops it stops the work.
+//! 6. [`collect`] and [`events`] are the two ways to take them.
+//!
+//! Planning and running happen on the threads of `workers`, within the query's share of `memory`.
 
+mod arrow_stream;
 mod batch;
 mod catalog;
 mod dialect;
 mod error;
 mod functions;
+mod limits;
+mod memory;
+mod modes;
+mod plain;
 mod source;
 mod stream;
 mod validate;
+mod workers;
+mod yielding;
 
-use std::path::PathBuf;
+use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
-use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
+use datafusion::execution::memory_pool::TrackConsumersPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::{SessionConfig, SessionContext};
 
+pub use self::arrow_stream::ArrowStream;
 pub use self::batch::{Batch, Times};
 pub use self::error::Error;
+pub use self::limits::Limits;
+use self::memory::{Share, Total};
+pub use self::modes::{COLLECTED_BYTES_MAX, Collected, Event, Events, collect, events};
 pub use self::stream::Query;
+use self::stream::{Deadline, Planned, lost};
+use self::workers::Workers;
 use crate::storage::Storage;
 
-/// What queries may use.
-#[derive(Clone, Debug)]
-pub struct Limits {
-    /// The memory of all queries together, in bytes; what needs more goes to disk.
-    pub memory_bytes: usize,
-    /// The folder for what goes to disk.
-    pub spill_folder: PathBuf,
-    /// The disk space for it, in bytes.
-    pub spill_bytes: u64,
-    /// How long a query may take when it does not say otherwise.
-    pub time: Duration,
-}
-
 /// How many consumers of memory an error about memory names.
-const CONSUMERS_NAMED: usize = 3;
+const CONSUMERS_NAMED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2);
+
+/// What a sort keeps for merging what it wrote to disk, at most, in bytes.
+const MERGE_BYTES_MAX: usize = 10 << 20;
+
+/// The part of a query's memory that its sorts may take for merging, all together.
+const MERGE_PART: usize = 4;
+
+/// About how much each file takes that is merged, in bytes: two batches of ordinary rows.
+const MERGED_FILE_BYTES: usize = 2 << 20;
 
 /// Answers SQL on a storage.
 #[derive(Clone, Debug)]
@@ -57,23 +71,33 @@ pub struct Sql {
     storage: Storage,
     runtime: Arc<RuntimeEnv>,
     limits: Limits,
+    memory: Arc<Total>,
+    workers: Arc<Workers>,
 }
 
 impl Sql {
-    /// SQL on a storage.
-    pub fn new(storage: Storage, limits: Limits) -> Result<Self, Error> {
-        let pool = FairSpillPool::new(limits.memory_bytes);
-        let named =
-            std::num::NonZeroUsize::new(CONSUMERS_NAMED).unwrap_or(std::num::NonZeroUsize::MIN);
+    /// SQL on a storage. What does not fit in memory goes to a folder that must be nobody else's:
+    /// what a crash left there is removed.
+    pub fn new(storage: Storage, spill_folder: &Path, limits: Limits) -> Result<Self, Error> {
+        clear(spill_folder).map_err(Error::Spill)?;
+        let mode = match limits.spill_bytes {
+            0 => DiskManagerMode::Disabled,
+            _ => DiskManagerMode::Directories(vec![spill_folder.to_owned()]),
+        };
+        // Without a limit a sort would merge as many files at once as there is memory, and leave none
+        // for what comes after it.
+        let merged_files = (merge_bytes(&limits) / MERGED_FILE_BYTES).max(2);
         let disk = DiskManagerBuilder::default()
-            .with_mode(DiskManagerMode::Directories(vec![limits.spill_folder.clone()]))
-            .with_max_temp_directory_size(limits.spill_bytes);
+            .with_mode(mode)
+            .with_max_temp_directory_size(limits.spill_bytes)
+            .with_max_spill_merge_fan_in(merged_files);
         let runtime = RuntimeEnvBuilder::new()
-            .with_memory_pool(Arc::new(TrackConsumersPool::new(pool, named)))
             .with_disk_manager_builder(disk)
             .build_arc()
             .map_err(Error::Plan)?;
-        Ok(Self { storage, runtime, limits })
+        let memory = Arc::new(Total::new(limits.memory_total_bytes));
+        let workers = Arc::new(Workers::start().map_err(Error::Threads)?);
+        Ok(Self { storage, runtime, limits, memory, workers })
     }
 
     /// Validates and plans a query, and begins to run it.
@@ -83,13 +107,53 @@ impl Sql {
         sql: &str,
         time: Option<Duration>,
     ) -> Result<Query, Error> {
+        self.query_up_to(dbms, sql, time, None).await
+    }
+
+    /// Validates and plans a query of which no more than so many rows are wanted, and begins to run
+    /// it. Its time begins here, with the planning.
+    pub async fn query_up_to(
+        &self,
+        dbms: &str,
+        sql: &str,
+        time: Option<Duration>,
+        rows_max: Option<usize>,
+    ) -> Result<Query, Error> {
+        let deadline = Deadline::new(time.unwrap_or(self.limits.time));
+        let (this, dbms, sql) = (self.clone(), dbms.to_owned(), sql.to_owned());
+        let mut planning = self.workers.run(async move { this.plan(&dbms, &sql, rows_max).await });
+        let planned = match deadline.wait(planning.join_next()).await? {
+            Some(planned) => planned.map_err(lost)??,
+            None => return Err(Error::Stopped),
+        };
+        Ok(Query::start(planned, &self.workers, deadline))
+    }
+
+    /// How many queries run. One that was dropped counts until all of its work has stopped.
+    pub fn running(&self) -> usize {
+        self.memory.queries()
+    }
+
+    /// How much memory queries have taken for what they do, in bytes.
+    pub fn memory_used_bytes(&self) -> usize {
+        self.memory.used_bytes()
+    }
+
+    /// How much queries have written to disk because it did not fit in memory, in bytes.
+    pub fn spilled_bytes(&self) -> u64 {
+        self.runtime.disk_manager.used_disk_space()
+    }
+
+    async fn plan(&self, dbms: &str, sql: &str, rows_max: Option<usize>) -> Result<Planned, Error> {
         let statement = dialect::parse(sql)?;
         let session = self.session(dbms);
         let plan = validate::plan(&self.storage, dbms, &session.context, statement).await?;
+        let plan = up_to(plan, rows_max)?;
         let state = session.context.state();
         let physical = state.create_physical_plan(&plan).await.map_err(Error::Plan)?;
+        let physical = yielding::yielding(physical).map_err(Error::Plan)?;
         let batches = execute_stream(physical, state.task_ctx()).map_err(Error::Execution)?;
-        Ok(Query::new(batches, session.tables, time.unwrap_or(self.limits.time)))
+        Ok(Planned { batches, tables: session.tables })
     }
 
     fn session(&self, dbms: &str) -> Session {
@@ -98,9 +162,11 @@ impl Sql {
             .with_create_default_catalog_and_schema(false)
             .with_information_schema(false)
             .with_parquet_pruning(true);
+        let merge_bytes = merge_bytes(&self.limits).min(MERGE_BYTES_MAX);
+        let config = config.with_sort_spill_reservation_bytes(merge_bytes);
         let state = SessionStateBuilder::new()
             .with_config(config)
-            .with_runtime_env(Arc::clone(&self.runtime))
+            .with_runtime_env(Arc::new(self.environment()))
             .with_default_features()
             .build();
         let context = SessionContext::new_with_state(state);
@@ -109,6 +175,38 @@ impl Sql {
         context.register_catalog(catalog::CATALOG, Arc::clone(&tables) as _);
         Session { context, tables }
     }
+
+    /// What one query runs in: memory of its own, and all else as every query.
+    fn environment(&self) -> RuntimeEnv {
+        let share = Share::new(&self.memory, self.limits.memory_bytes);
+        let pool = TrackConsumersPool::new(share, CONSUMERS_NAMED);
+        RuntimeEnv { memory_pool: Arc::new(pool), ..RuntimeEnv::clone(&self.runtime) }
+    }
+}
+
+/// What one sort may take for merging. A query sorts on as many threads as there are.
+fn merge_bytes(limits: &Limits) -> usize {
+    limits.memory_bytes / MERGE_PART / SessionConfig::new().target_partitions().max(1)
+}
+
+/// No more than so many rows of a plan.
+fn up_to(plan: LogicalPlan, rows_max: Option<usize>) -> Result<LogicalPlan, Error> {
+    match rows_max {
+        None => Ok(plan),
+        Some(rows) => LogicalPlanBuilder::from(plan)
+            .limit(0, Some(rows))
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(Error::Plan),
+    }
+}
+
+/// Makes a folder, or removes all that is in it.
+fn clear(folder: &Path) -> std::io::Result<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    std::fs::create_dir_all(folder)
 }
 
 /// What one query is planned with.

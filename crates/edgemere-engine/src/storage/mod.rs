@@ -51,6 +51,8 @@ mod writes;
 
 #[cfg(test)]
 mod faults;
+#[cfg(test)]
+mod torn;
 
 mod handle;
 

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use edgemere_command::{Content, Error, Kind, Media, Rendered};
+use edgemere_command::{Content, Error, INTERNAL_MESSAGE, Kind, Media, Rendered};
 use futures_util::TryStreamExt;
 use serde_json::{Map, Value};
 
@@ -21,6 +21,7 @@ const RETRY_AFTER_S: u64 = 1;
 #[derive(Debug)]
 pub(super) struct Failure {
     kind: Kind,
+    status: u16,
     code: u16,
     text: String,
     message: String,
@@ -59,13 +60,14 @@ impl Failure {
 
     fn own(kind: Kind, (code, text): (u16, &str), message: String, hint: Option<&str>) -> Self {
         let hint = hint.map(String::from);
-        Self { kind, code, text: text.into(), message, hint, column: None, retry_after_s: None }
+        let (status, text) = (kind.http_status(), text.into());
+        Self { kind, status, code, text, message, hint, column: None, retry_after_s: None }
     }
 
     /// EdgeLake's error object. What an internal error is about is only in the log.
     pub(super) fn into_reply(self, method: &str, node: &str, request_id: Option<&str>) -> Response {
         let message = match self.kind {
-            Kind::Internal => "internal error; the node's log has the details".into(),
+            Kind::Internal => INTERNAL_MESSAGE.into(),
             _ => self.message,
         };
         let mut object = Map::new();
@@ -78,11 +80,7 @@ impl Failure {
         self.hint.map(|hint| add("hint", hint.into()));
         self.column.map(|column| add("column", column.into()));
         request_id.map(|id| add("request_id", id.into()));
-        let status = match self.retry_after_s {
-            Some(_) => StatusCode::TOO_MANY_REQUESTS,
-            None => StatusCode::from_u16(self.kind.http_status())
-                .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
-        };
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut reply = (status, json_body(&Value::Object(object))).into_response();
         if self.kind == Kind::Unavailable {
             let seconds = self.retry_after_s.unwrap_or(RETRY_AFTER_S);
@@ -97,6 +95,7 @@ impl From<Error> for Failure {
         let code = error.code();
         Self {
             kind: error.kind(),
+            status: error.http_status(),
             code: code.number,
             text: code.text.into_owned(),
             message: error.message(),
@@ -114,6 +113,8 @@ pub(super) fn answer(rendered: Rendered) -> Response {
         Media::Json => "application/json",
         Media::Ndjson => "application/x-ndjson",
         Media::Csv => "text/csv; charset=utf-8",
+        Media::EventStream => "text/event-stream",
+        Media::ArrowStream => "application/vnd.apache.arrow.stream",
     };
     let body = match rendered.content {
         Content::Whole(text) => Body::from(text),

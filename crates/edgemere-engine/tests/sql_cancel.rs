@@ -43,6 +43,28 @@ async fn who_drops_a_query_stops_it() {
     wait_until_idle(&engine, MANY).await;
 }
 
+/// A join that goes through any number of pairs and finds none does not read, and gives nothing.
+#[tokio::test]
+async fn a_join_that_finds_nothing_is_stopped_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = engine(folder.path(), ROWS, Limits::default()).await;
+    let side = "(select a.n from t a, t b limit 1000000)";
+    let sql = format!("select count(*) from {side} x join {side} y on x.n * y.n < 0 - x.n");
+    let mut query = engine.sql().query("d", &sql, None).await.unwrap();
+    // One side is in memory before the pairs are gone through.
+    while engine.sql().memory_used_bytes() < 8_000_000 {
+        let begun = tokio::time::timeout(Duration::from_millis(5), query.begin()).await;
+        assert!(begun.is_err(), "{begun:?}");
+    }
+    drop(query);
+    wait_until_idle(&engine, &sql).await;
+    let time = Some(Duration::from_secs(3));
+    let mut query = engine.sql().query("d", &sql, time).await.unwrap();
+    let ended = query.begin().await;
+    assert!(matches!(ended, Err(Error::TimeOut { .. })), "{ended:?}");
+    wait_until_idle(&engine, &sql).await;
+}
+
 #[tokio::test]
 async fn a_query_has_its_time_and_no_more() {
     let folder = tempfile::tempdir().unwrap();

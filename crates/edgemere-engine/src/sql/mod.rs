@@ -24,6 +24,7 @@ mod memory;
 mod modes;
 mod plain;
 mod source;
+mod stop;
 mod stream;
 mod validate;
 mod workers;
@@ -49,7 +50,8 @@ pub use self::limits::Limits;
 use self::memory::{Share, Total};
 pub use self::modes::{COLLECTED_BYTES_MAX, Collected, Event, Events, collect, events};
 pub use self::stream::Query;
-use self::stream::{Deadline, Planned, lost};
+use self::stop::Stop;
+use self::stream::{Planned, lost};
 use self::workers::Workers;
 use crate::storage::Storage;
 
@@ -119,14 +121,15 @@ impl Sql {
         time: Option<Duration>,
         rows_max: Option<usize>,
     ) -> Result<Query, Error> {
-        let deadline = Deadline::new(time.unwrap_or(self.limits.time));
-        let (this, dbms, sql) = (self.clone(), dbms.to_owned(), sql.to_owned());
-        let mut planning = self.workers.run(async move { this.plan(&dbms, &sql, rows_max).await });
-        let planned = match deadline.wait(planning.join_next()).await? {
+        let stop = Stop::after(time.unwrap_or(self.limits.time));
+        let (this, dbms, sql, end) = (self.clone(), dbms.to_owned(), sql.to_owned(), stop.clone());
+        let planning = async move { this.plan(&dbms, &sql, rows_max, &end).await };
+        let mut planning = self.workers.run(planning);
+        let planned = match stop.wait(planning.join_next()).await? {
             Some(planned) => planned.map_err(lost)??,
             None => return Err(Error::Stopped),
         };
-        Ok(Query::start(planned, &self.workers, deadline))
+        Ok(Query::start(planned, &self.workers, stop))
     }
 
     /// How many queries run. One that was dropped counts until all of its work has stopped.
@@ -144,14 +147,20 @@ impl Sql {
         self.runtime.disk_manager.used_disk_space()
     }
 
-    async fn plan(&self, dbms: &str, sql: &str, rows_max: Option<usize>) -> Result<Planned, Error> {
+    async fn plan(
+        &self,
+        dbms: &str,
+        sql: &str,
+        rows_max: Option<usize>,
+        stop: &Stop,
+    ) -> Result<Planned, Error> {
         let statement = dialect::parse(sql)?;
         let session = self.session(dbms);
         let plan = validate::plan(&self.storage, dbms, &session.context, statement).await?;
         let plan = up_to(plan, rows_max)?;
         let state = session.context.state();
         let physical = state.create_physical_plan(&plan).await.map_err(Error::Plan)?;
-        let physical = yielding::yielding(physical).map_err(Error::Plan)?;
+        let physical = yielding::yielding(physical, stop).map_err(Error::Plan)?;
         let batches = execute_stream(physical, state.task_ctx()).map_err(Error::Execution)?;
         Ok(Planned { batches, tables: session.tables })
     }
@@ -200,13 +209,17 @@ fn up_to(plan: LogicalPlan, rows_max: Option<usize>) -> Result<LogicalPlan, Erro
     }
 }
 
-/// Makes a folder, or removes all that is in it.
+/// Makes a folder, or removes all that is in it. The folder itself may be another disk's.
 fn clear(folder: &Path) -> std::io::Result<()> {
-    match std::fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-        _ => {}
+    std::fs::create_dir_all(folder)?;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            true => std::fs::remove_dir_all(entry.path())?,
+            false => std::fs::remove_file(entry.path())?,
+        }
     }
-    std::fs::create_dir_all(folder)
+    Ok(())
 }
 
 /// What one query is planned with.

@@ -6,7 +6,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
@@ -16,34 +15,15 @@ use datafusion::physical_plan::SendableRecordBatchStream;
 use futures_util::StreamExt;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::{Instant, timeout_at};
 
 use super::batch::Batch;
 use super::catalog::Catalog;
 use super::error::Error;
+use super::stop::Stop;
 use super::workers::Workers;
 
 /// How many batches are ready before anyone takes them.
 const BATCHES_READY: usize = 1;
-
-/// How long a query may take, and until when.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Deadline {
-    time: Duration,
-    end: Instant,
-}
-
-impl Deadline {
-    /// The time begins now.
-    pub(super) fn new(time: Duration) -> Self {
-        Self { time, end: Instant::now() + time }
-    }
-
-    /// Waits for something until the time is over.
-    pub(super) async fn wait<T>(self, work: impl Future<Output = T>) -> Result<T, Error> {
-        timeout_at(self.end, work).await.map_err(|_| Error::TimeOut { limit: self.time })
-    }
-}
 
 /// A query that is ready to run.
 pub(super) struct Planned {
@@ -58,7 +38,7 @@ pub struct Query {
     batches: mpsc::Receiver<RecordBatch>,
     /// How it ended, once all batches were taken.
     work: JoinSet<Result<(), Error>>,
-    deadline: Deadline,
+    stop: Stop,
     /// The first rows, when they were asked for before anyone took them.
     first: Option<Batch>,
     /// The threads that it runs on are there as long as it is.
@@ -67,11 +47,15 @@ pub struct Query {
 
 impl Query {
     /// Runs a query from here on.
-    pub(super) fn start(planned: Planned, workers: &Arc<Workers>, deadline: Deadline) -> Self {
+    pub(super) fn start(planned: Planned, workers: &Arc<Workers>, stop: Stop) -> Self {
         let schema = planned.batches.schema();
         let (sender, batches) = mpsc::channel(BATCHES_READY);
-        let work = workers.run(async move { deadline.wait(pump(planned, sender)).await.flatten() });
-        Self { schema, batches, work, deadline, first: None, _workers: Arc::clone(workers) }
+        let time = stop.clone();
+        let work = workers.run(async move {
+            let ended = time.wait(pump(planned, sender)).await.flatten();
+            ended.map_err(|error| time.reason(error))
+        });
+        Self { schema, batches, work, stop, first: None, _workers: Arc::clone(workers) }
     }
 
     /// The names of the columns of the result.
@@ -99,12 +83,19 @@ impl Query {
         }
         let next = receive(&mut self.batches, &mut self.work);
         // The work has the same end. This one also holds for work that does not look at the clock.
-        let next = self.deadline.wait(next).await.and_then(Option::transpose).transpose();
+        let next = self.stop.wait(next).await.and_then(Option::transpose).transpose();
         if !matches!(next, Some(Ok(_))) {
+            self.stop.now();
             self.work.abort_all();
             self.batches.close();
         }
         next
+    }
+}
+
+impl Drop for Query {
+    fn drop(&mut self) {
+        self.stop.now();
     }
 }
 

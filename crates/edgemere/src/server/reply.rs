@@ -118,9 +118,12 @@ pub(super) fn answer(rendered: Rendered) -> Response {
     };
     let body = match rendered.content {
         Content::Whole(text) => Body::from(text),
-        Content::Stream(pieces) => Body::from_stream(pieces.inspect_err(|error| {
-            // The reply is cut off in the middle, so that it does not look whole.
+        Content::Stream(pieces) => Body::from_stream(pieces.or_else(async |error| {
+            // The reply is cut off in the middle, so that it does not look whole. What came before is
+            // sent first, which happens when there is nothing more for a moment.
             tracing::warn!(error = error.message(), "a reply was cut off");
+            tokio::task::yield_now().await;
+            Err(error)
         })),
     };
     ([(header::CONTENT_TYPE, HeaderValue::from_static(content_type))], body).into_response()

@@ -5,6 +5,7 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::print_stderr,
     reason = "a test that cannot go on should stop"
 )]
 
@@ -13,8 +14,11 @@ mod crash;
 mod demo;
 mod ledger;
 mod node;
+mod pressure;
+mod queries;
 mod rest;
 mod rows_crash;
 mod run;
 mod shell;
+mod stopping;
 mod support;

@@ -113,7 +113,10 @@ pub(crate) fn sql_kind(error: &Sql) -> Kind {
         }
         Sql::NotReadOnly { .. } => Kind::Denied,
         Sql::Disconnected { .. } | Sql::View { .. } => Kind::Conflict,
-        Sql::TimeOut { .. } | Sql::OutOfMemory(_) | Sql::Cancelled => Kind::Unavailable,
+        Sql::TimeOut { .. } | Sql::OutOfMemory(_) | Sql::Cancelled | Sql::Stopped => {
+            Kind::Unavailable
+        }
+        Sql::Fault(_) | Sql::Threads(_) | Sql::Spill(_) => Kind::Internal,
         _ => Kind::Input,
     }
 }
@@ -129,7 +132,8 @@ pub(crate) fn sql_code(error: &Sql) -> Code {
         Sql::Disconnected { .. } => Code::NOT_CONNECTED,
         Sql::View { source, .. } => sql_code(source),
         Sql::Cancelled => Code::JOB_STOPPED,
-        Sql::Execution(_) => Code::QUERY_FAILED,
+        Sql::Execution(_) | Sql::Stopped | Sql::Fault(_) => Code::QUERY_FAILED,
+        Sql::Threads(_) | Sql::Spill(_) => Code::PROCESS,
         _ => Code::SQL_SYNTAX,
     }
 }

@@ -149,7 +149,7 @@ fn is_callers_fault(error: &Error) -> bool {
 
 async fn query_text(command: &Command, context: &Context<'_>) -> Result<String, Error> {
     let reply = command.run(context).await?;
-    render(reply, command.output()).into_text().await
+    render(reply, command.output())?.into_text().await
 }
 
 /// The addresses that a word stands for: itself, or those of the nodes of that name.

@@ -104,5 +104,5 @@ async fn run(node: &Arc<Node>, request: &Request, command: &Command) -> Result<R
             destination.run(command, &context, delivery).await?
         }
     };
-    Ok(render(reply, command.output()))
+    render(reply, command.output())
 }

@@ -4,6 +4,8 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use serde_json::{Map, Value};
+
 use crate::code::{Code, engine_code, engine_kind, ledger_code, ledger_kind, sql_code, sql_kind};
 use crate::declaration::Effect;
 
@@ -67,12 +69,15 @@ impl Kind {
         let exact = Self::ALL.into_iter().find(|kind| kind.http_status() == status);
         exact.unwrap_or(match status {
             401 => Self::Denied,
-            408 | 429 | 502 | 504 => Self::Unavailable,
+            408 | 429 | 502 | 504 | 507 => Self::Unavailable,
             400..500 => Self::Input,
             _ => Self::Internal,
         })
     }
 }
+
+/// What is told of a fault of ours. The rest is only in the log.
+pub const INTERNAL_MESSAGE: &str = "internal error; the node's log has the details";
 
 /// Why a command was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -458,6 +463,33 @@ impl Error {
         }
     }
 
+    /// The HTTP status of a reply that tells it: that of its kind, or a closer one.
+    pub fn http_status(&self) -> u16 {
+        match self {
+            Self::Engine(error) if error.retry_after().is_some() => 429,
+            Self::Engine(error) if error.is_disk_full() => 507,
+            Self::ScriptLine { source, .. } => source.http_status(),
+            _ => self.kind().http_status(),
+        }
+    }
+
+    /// The failure as it is told to programs: EdgeLake's code and text, what is wrong, and the hint.
+    pub fn to_object(&self) -> Map<String, Value> {
+        let code = self.code();
+        let message = match self.kind() {
+            Kind::Internal => INTERNAL_MESSAGE.to_owned(),
+            _ => self.message(),
+        };
+        let mut object = Map::new();
+        object.insert("err_code".into(), code.number.into());
+        object.insert("err_text".into(), code.text.into_owned().into());
+        object.insert("local_msg".into(), message.into());
+        if let Some(hint) = self.hint() {
+            object.insert("hint".into(), hint.into());
+        }
+        object
+    }
+
     /// The place in the command's text that the failure is about, where there is one.
     pub fn at(&self) -> Option<Span> {
         match self {
@@ -492,7 +524,9 @@ mod tests {
         for kind in Kind::ALL {
             assert_eq!(Kind::from_http_status(kind.http_status()), kind);
         }
-        assert_eq!(Kind::from_http_status(502), Kind::Unavailable);
+        for status in [429, 502, 507] {
+            assert_eq!(Kind::from_http_status(status), Kind::Unavailable);
+        }
         assert_eq!(Kind::from_http_status(418), Kind::Input);
     }
 }

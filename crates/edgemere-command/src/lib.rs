@@ -35,7 +35,7 @@ pub use code::Code;
 pub use commands::{Command, Series, declarations, series_command};
 pub use declaration::{Declaration, Effect, Method};
 pub use dispatch::{COMMAND_BYTES_MAX, Outcome, Request, execute, parse};
-pub use error::{Error, Kind, Span};
+pub use error::{Error, INTERNAL_MESSAGE, Kind, Span};
 pub use format::{Content, Format, Media, Rendered};
 pub use language::script;
 pub use node::{Node, Role, Settings};

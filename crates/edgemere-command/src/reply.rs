@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use edgemere_engine::sql::{Collected, Times};
 use edgemere_ledger::Policy;
 use serde_json::Value;
 
@@ -33,6 +34,8 @@ pub(crate) enum Body {
     Nodes(Vec<NodeReply>),
     /// The rows of a query.
     Rows(Rows),
+    /// The rows of a query, up to a limit.
+    Collected(Collected, Times),
 }
 
 /// What one of several nodes answered.
@@ -86,6 +89,11 @@ impl Reply {
     /// The rows of a query.
     pub(crate) fn rows(rows: Rows) -> Self {
         Self::new(Body::Rows(rows))
+    }
+
+    /// The rows of a query, up to a limit.
+    pub(crate) fn collected(collected: Collected, times: Times) -> Self {
+        Self::new(Body::Collected(collected, times))
     }
 
     /// With what `format = json` gives, where that is not the body as JSON.

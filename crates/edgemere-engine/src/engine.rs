@@ -9,15 +9,6 @@ use crate::schema::{Column, Schema};
 use crate::sql::{self, Sql};
 use crate::storage::{self, Recovery, Storage, Table};
 
-/// How much memory all queries have together, in bytes.
-const QUERY_MEMORY_BYTES: usize = 1 << 30;
-
-/// How much disk space queries have that need more, in bytes.
-const SPILL_BYTES: u64 = 16 << 30;
-
-/// How long a query may take when it does not say otherwise.
-const QUERY_TIME: Duration = Duration::from_secs(300);
-
 /// How often rows are read again when the table was changed while they were read.
 const TRIES_MAX: usize = 8;
 
@@ -55,6 +46,11 @@ impl Error {
             Self::NoColumns => Some("send objects with at least one key".into()),
             Self::Contended { .. } => Some("try again".into()),
         }
+    }
+
+    /// Whether the disk is full.
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, Self::Storage(error) if error.is_full())
     }
 
     /// When to try again, of a storage that cannot take more for a while.
@@ -107,19 +103,18 @@ pub struct Rows<'a> {
 impl Engine {
     /// Opens the engine in a folder.
     pub fn open(folder: &Path) -> Result<(Self, Recovery), Error> {
-        Self::open_with(folder, storage::Options::default())
+        Self::open_with(folder, storage::Options::default(), sql::Limits::default())
     }
 
-    /// Opens the engine in a folder, with a storage set up in another way.
-    pub fn open_with(folder: &Path, options: storage::Options) -> Result<(Self, Recovery), Error> {
+    /// Opens the engine in a folder, with a storage and limits of queries as they are wanted.
+    pub fn open_with(
+        folder: &Path,
+        options: storage::Options,
+        limits: sql::Limits,
+    ) -> Result<(Self, Recovery), Error> {
         let (storage, recovery) = Storage::open(folder, options)?;
-        let limits = sql::Limits {
-            memory_bytes: QUERY_MEMORY_BYTES,
-            spill_folder: folder.join("spill"),
-            spill_bytes: SPILL_BYTES,
-            time: QUERY_TIME,
-        };
-        let sql = Sql::new(storage.clone(), limits)?;
+        // The storage has locked the folder, so nobody else's queries write there.
+        let sql = Sql::new(storage.clone(), &folder.join("spill"), limits)?;
         Ok((Self { storage, sql }, recovery))
     }
 

@@ -27,6 +27,9 @@ const STRANGE_CHARS_MAX: usize = 200;
 const START_HINT: &str =
     "start one with \"edgemere node\" or \"edgemere demo\", or name another with --node URL";
 
+/// What to do when an answer ends in the middle.
+const CUT_HINT: &str = "what came before is not the whole answer; the node's log says why";
+
 /// A way to a node.
 #[derive(Debug)]
 pub(crate) struct Client {
@@ -128,9 +131,10 @@ impl Client {
             (false, false) => "the call was cut off by the node at",
         };
         let failure = Failure::new(Kind::Unavailable, format!("{what} {}", shown(&self.url)));
-        match error.is_connect() {
-            true => failure.with_hint(START_HINT),
-            false => failure,
+        match (error.is_timeout(), error.is_connect()) {
+            (_, true) => failure.with_hint(START_HINT),
+            (true, false) => failure,
+            (false, false) => failure.with_hint(CUT_HINT),
         }
     }
 

@@ -78,5 +78,5 @@ fn begins_command(cursor: &Cursor<'_>) -> bool {
 }
 
 async fn answer(command: &Command, context: &Context<'_>) -> Result<Value, Error> {
-    render(command.run(context).await?, command.output()).into_value().await
+    render(command.run(context).await?, command.output())?.into_value().await
 }

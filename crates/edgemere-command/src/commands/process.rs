@@ -63,7 +63,7 @@ impl Declared for Process {
                 break;
             }
             let reply = command.run(&inner).await.map_err(in_line)?;
-            said.push(render(reply, command.output()).into_text().await?);
+            said.push(render(reply, command.output())?.into_text().await?);
         }
         said.retain(|reply| !reply.is_empty());
         Ok(Reply::text(said.join("\n")))

@@ -2,6 +2,7 @@
 //! that its command declares, over REST, in the shell and to agents alike.
 
 pub(crate) mod mcp;
+pub(crate) mod modes;
 pub(crate) mod rows;
 pub(crate) mod table;
 
@@ -37,10 +38,18 @@ pub enum Format {
     Csv,
     /// An object a line.
     Ndjson,
+    /// An Arrow IPC stream.
+    Arrow,
+    /// `{"rows":[…],"total_rows":n}`: rows up to a limit, all at once.
+    Batch,
+    /// Events, one a line: some rows each, and at the end that it was all.
+    Events,
+    /// `events:sse`: the same as server-sent events.
+    EventsSse,
 }
 
 impl Format {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 13] = [
         Self::Table,
         Self::Json,
         Self::Mcp,
@@ -50,6 +59,10 @@ impl Format {
         Self::McpColumns,
         Self::Csv,
         Self::Ndjson,
+        Self::Arrow,
+        Self::Batch,
+        Self::Events,
+        Self::EventsSse,
     ];
 
     /// The name in `format = …`.
@@ -64,6 +77,10 @@ impl Format {
             Self::McpColumns => "mcp:columns",
             Self::Csv => "csv",
             Self::Ndjson => "ndjson",
+            Self::Arrow => "arrow",
+            Self::Batch => "batch",
+            Self::Events => "events",
+            Self::EventsSse => "events:sse",
         }
     }
 
@@ -86,7 +103,7 @@ pub enum Content {
     /// All of it.
     Whole(String),
     /// Piece by piece, for as long as somebody takes them.
-    Stream(BoxStream<'static, Result<String, Error>>),
+    Stream(BoxStream<'static, Result<Vec<u8>, Error>>),
 }
 
 impl std::fmt::Debug for Content {
@@ -112,6 +129,10 @@ pub enum Media {
     Ndjson,
     /// Comma-separated values.
     Csv,
+    /// Server-sent events.
+    EventStream,
+    /// An Arrow IPC stream, which is not text.
+    ArrowStream,
 }
 
 impl Rendered {
@@ -129,14 +150,35 @@ impl Rendered {
             Content::Whole(text) => return Ok(text),
             Content::Stream(stream) => stream,
         };
-        let mut text = String::new();
+        let mut bytes = Vec::new();
         while let Some(piece) = stream.next().await {
-            text.push_str(&piece?);
-            if text.len() > WHOLE_BYTES_MAX {
+            bytes.extend_from_slice(&piece?);
+            if bytes.len() > WHOLE_BYTES_MAX {
                 return Err(Error::Limit { what: "the reply", limit: WHOLE_BYTES_MAX });
             }
         }
-        Ok(text)
+        String::from_utf8(bytes).map_err(|_| Error::BadValue {
+            key: "format".into(),
+            value: Format::Arrow.name().into(),
+            expected: "a format that is text".into(),
+            at: None,
+        })
+    }
+
+    /// Keeps something until the content has been given, or nobody wants it any more.
+    #[must_use]
+    pub fn holding(self, kept: impl Send + 'static) -> Self {
+        let content = match self.content {
+            Content::Stream(pieces) => Content::Stream(
+                pieces
+                    .inspect(move |_| {
+                        let _ = &kept;
+                    })
+                    .boxed(),
+            ),
+            whole => whole,
+        };
+        Self { content, ..self }
     }
 
     /// The whole content as a value: JSON as it is, all else as text.
@@ -149,10 +191,16 @@ impl Rendered {
 }
 
 /// Gives a reply the looks that were asked for.
-pub(crate) fn render(reply: Reply, output: &Output) -> Rendered {
-    if let Body::Rows(rows) = reply.body {
-        return rows::render(rows, output.format.unwrap_or(Format::Table));
+pub(crate) fn render(reply: Reply, output: &Output) -> Result<Rendered, Error> {
+    match reply.body {
+        Body::Rows(rows) => Ok(rows::render(rows, output.format.unwrap_or(Format::Table))),
+        Body::Collected(collected, times) => modes::batch(&collected, times),
+        _ => Ok(render_small(reply, output)),
     }
+}
+
+/// The looks of a reply that is not a query's.
+fn render_small(reply: Reply, output: &Output) -> Rendered {
     if let Some(attribute) = &output.extract {
         return Rendered::json(&mcp::extract(reply, attribute));
     }
@@ -176,7 +224,7 @@ fn own_looks(reply: Reply) -> Rendered {
 fn people(reply: Reply) -> Rendered {
     match reply.body {
         // Rows were shown before anything else was looked at.
-        Body::Done | Body::Rows(_) => Rendered::text(String::new()),
+        Body::Done | Body::Rows(_) | Body::Collected(..) => Rendered::text(String::new()),
         Body::Text(text) => Rendered::text(text),
         Body::Json(value) => Rendered::json(&value),
         Body::Table(table) => Rendered::text(table.to_string()),
@@ -209,7 +257,7 @@ pub(crate) fn to_json(reply: Reply) -> Value {
         return json;
     }
     match reply.body {
-        Body::Done | Body::Rows(_) => Value::Object(Map::new()),
+        Body::Done | Body::Rows(_) | Body::Collected(..) => Value::Object(Map::new()),
         Body::Text(text) => Value::String(text),
         Body::Json(value) => value,
         Body::Table(table) => table.to_json(),

@@ -8,6 +8,7 @@ use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
 use serde_json::json;
 
+use super::modes::{Frame, arrow, events_of};
 use super::{Content, Format, Media, Rendered};
 use crate::error::Error;
 
@@ -18,18 +19,21 @@ pub(crate) struct Rows {
     pub(crate) times: Times,
     /// Whether the statistics follow.
     pub(crate) statistics: bool,
+    /// How many rows an event has.
+    pub(crate) rows_at_once: usize,
     pub(crate) started: Instant,
 }
 
 /// Gives rows the looks of a format.
 pub(super) fn render(rows: Rows, format: Format) -> Rendered {
     let media = match format {
+        Format::Arrow => return arrow(rows),
+        Format::Events => return events_of(rows, Frame::Line),
+        Format::EventsSse => return events_of(rows, Frame::ServerSent),
         Format::Table => Media::Text,
         Format::Csv => Media::Csv,
         Format::Ndjson | Format::JsonOutput => Media::Ndjson,
-        Format::Json | Format::JsonList | Format::Mcp | Format::McpColumns | Format::List => {
-            Media::Json
-        }
+        _ => Media::Json,
     };
     let pieces = Pieces { rows, format, count: 0, widths: Vec::new(), next: Part::Beginning };
     Rendered { media, content: Content::Stream(pieces.stream()) }
@@ -50,11 +54,11 @@ enum Part {
 }
 
 impl Pieces {
-    fn stream(self) -> BoxStream<'static, Result<String, Error>> {
+    fn stream(self) -> BoxStream<'static, Result<Vec<u8>, Error>> {
         unfold(Some(self), |pieces| async {
             let mut pieces = pieces?;
             match pieces.piece().await {
-                Ok(Some(piece)) => Some((Ok(piece), Some(pieces))),
+                Ok(Some(piece)) => Some((Ok(piece.into_bytes()), Some(pieces))),
                 Ok(None) => None,
                 // After an error there is nothing more: the reply must not look whole.
                 Err(error) => Some((Err(error), None)),
@@ -67,7 +71,7 @@ impl Pieces {
         match self.next {
             Part::Beginning => {
                 self.next = Part::Rows;
-                Ok(Some(self.beginning()))
+                self.beginning().map(Some)
             }
             Part::Rows => match self.rows.query.next().await.transpose()? {
                 Some(batch) => self.batch(&batch).map(Some),
@@ -80,14 +84,16 @@ impl Pieces {
         }
     }
 
-    fn beginning(&self) -> String {
-        let columns = self.rows.query.columns();
-        match self.format {
+    fn beginning(&self) -> Result<String, Error> {
+        let query = &self.rows.query;
+        Ok(match self.format {
             Format::Json => "{\"Query\":[".into(),
-            Format::JsonList | Format::Mcp | Format::List => "[".into(),
-            Format::McpColumns => format!("{{\"columns\":{},\"rows\":[", json!(columns)),
-            Format::Table | Format::JsonOutput | Format::Ndjson | Format::Csv => String::new(),
-        }
+            Format::McpColumns => format!("{{\"columns\":{},\"rows\":[", json!(query.columns())),
+            // The columns have their names also when there are no rows.
+            Format::Csv => query.no_rows().csv(self.rows.times, true)?,
+            Format::Table | Format::JsonOutput | Format::Ndjson => String::new(),
+            _ => "[".into(),
+        })
     }
 
     fn batch(&mut self, batch: &Batch) -> Result<String, Error> {
@@ -96,12 +102,10 @@ impl Pieces {
         let times = self.rows.times;
         Ok(match self.format {
             Format::Table => self.table(batch, is_first)?,
-            Format::Csv => batch.csv(times, is_first)?,
+            Format::Csv => batch.csv(times, false)?,
             Format::JsonOutput | Format::Ndjson => batch.json_objects(times)?,
             Format::McpColumns => joined(&batch.json_lists(times)?, is_first),
-            Format::Json | Format::JsonList | Format::Mcp | Format::List => {
-                joined(&batch.json_objects(times)?, is_first)
-            }
+            _ => joined(&batch.json_objects(times)?, is_first),
         })
     }
 
@@ -133,18 +137,18 @@ impl Pieces {
                 "],\n\"Statistics\":[{{\"Count\": {count},\"Time\":\"{time}\",\"Nodes\": 0}}]}}"
             ),
             (Format::Json, false) | (Format::McpColumns, _) => "]}".into(),
-            (Format::JsonList | Format::Mcp | Format::List, _) => "]".into(),
             (Format::Table, true) => format!(
                 "\n{{\"Statistics\":[{{\"Count\": {count},\n                \"Time\":\"{time}\",\n\
                  \x20               \"Nodes\": 0}}]}}"
             ),
             (Format::Table | Format::Csv | Format::Ndjson | Format::JsonOutput, _) => String::new(),
+            _ => "]".into(),
         }
     }
 }
 
 /// Lines of JSON as the elements of a list, a comma before each but the very first.
-fn joined(lines: &str, is_first: bool) -> String {
+pub(super) fn joined(lines: &str, is_first: bool) -> String {
     let mut text = String::with_capacity(lines.len() + 1);
     for (index, line) in lines.lines().enumerate() {
         if index > 0 || !is_first {

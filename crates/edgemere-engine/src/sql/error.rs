@@ -1,6 +1,9 @@
 //! Why a query is not run, or does not end.
 
+use std::time::Duration;
+
 use datafusion::error::DataFusionError;
+use tokio::task::JoinError;
 
 use crate::storage::View;
 
@@ -136,14 +139,26 @@ pub enum Error {
         near: Option<String>,
     },
     /// The query took longer than it may.
-    #[error("the query took longer than {seconds} s")]
+    #[error("the query took longer than {} s", limit.as_secs_f32())]
     TimeOut {
         /// How long it may take.
-        seconds: u64,
+        limit: Duration,
     },
     /// The query needs more memory than it may have.
     #[error("the query needs more memory than it may have")]
     OutOfMemory(#[source] DataFusionError),
+    /// The query was ended because the node stops.
+    #[error("the query was stopped")]
+    Stopped,
+    /// A fault of ours ended the query.
+    #[error("the query failed for a fault of the node")]
+    Fault(#[source] JoinError),
+    /// There are no threads for queries.
+    #[error("cannot start the threads for queries")]
+    Threads(#[source] std::io::Error),
+    /// What a crash left of queries cannot be removed.
+    #[error("cannot clear the folder for what queries write to disk")]
+    Spill(#[source] std::io::Error),
     /// The query cannot be planned.
     #[error("the query cannot be planned")]
     Plan(#[source] DataFusionError),
@@ -200,6 +215,11 @@ impl Error {
             Self::TimeOut { .. } => {
                 Some("ask for less, or give it longer: max_time = SECONDS".into())
             }
+            Self::OutOfMemory(_) => Some(
+                "ask for fewer columns or rows, or start the node with more --query-memory and room \
+                 on its disk"
+                    .into(),
+            ),
             _ => None,
         }
     }

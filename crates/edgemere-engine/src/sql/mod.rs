@@ -11,7 +11,11 @@
 //!    result its last columns.
 //! 5. [`Query`] streams the batches. Whoever drops it stops the work. [`Queries`] knows how far each
 //!    is.
+//! 6. [`collect`] and [`events`] are the two ways to take them.
+//!
+//! Planning and running happen on the threads of `workers`, within the query's share of `memory`.
 
+mod arrow_stream;
 mod batch;
 mod catalog;
 mod dialect;
@@ -19,56 +23,67 @@ mod error;
 mod explain;
 mod functions;
 mod include;
+mod limits;
+mod memory;
+mod modes;
+mod plain;
 mod queries;
 mod range;
 mod scope;
 mod shape;
 mod source;
+mod stop;
 mod stream;
 mod validate;
 mod views;
+mod workers;
+mod yielding;
 mod zone;
 
-use std::path::PathBuf;
+use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
-use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
+use datafusion::execution::memory_pool::TrackConsumersPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
-use datafusion::execution::{SendableRecordBatchStream, SessionState, SessionStateBuilder};
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::{SessionConfig, SessionContext};
 
+pub use self::arrow_stream::ArrowStream;
 pub use self::batch::{Batch, Times};
 pub use self::dialect::{condition, results};
 pub use self::error::Error;
 pub use self::explain::{Plan, ResultColumn};
+pub use self::limits::Limits;
+use self::memory::{Share, Total};
+pub use self::modes::{COLLECTED_BYTES_MAX, Collected, Event, Events, collect, events};
 use self::queries::Ticket;
 pub use self::queries::{Queries, State, Status};
 pub use self::scope::{Extended, Extension, Scope, TableName};
+use self::stop::Stop;
 pub use self::stream::Query;
+use self::stream::{Planned, lost};
 use self::validate::nearest;
 use self::views::Names;
+use self::workers::Workers;
 pub use self::zone::Zone;
 use crate::storage::Storage;
 
-/// What queries may use.
-#[derive(Clone, Debug)]
-pub struct Limits {
-    /// The memory of all queries together, in bytes; what needs more goes to disk.
-    pub memory_bytes: usize,
-    /// The folder for what goes to disk.
-    pub spill_folder: PathBuf,
-    /// The disk space for it, in bytes.
-    pub spill_bytes: u64,
-    /// How long a query may take when it does not say otherwise.
-    pub time: Duration,
-}
-
 /// How many consumers of memory an error about memory names.
-const CONSUMERS_NAMED: usize = 3;
+const CONSUMERS_NAMED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2);
+
+/// What a sort keeps for merging what it wrote to disk, at most, in bytes.
+const MERGE_BYTES_MAX: usize = 10 << 20;
+
+/// The part of a query's memory that its sorts may take for merging, all together.
+const MERGE_PART: usize = 4;
+
+/// About how much each file takes that is merged, in bytes: two batches of ordinary rows.
+const MERGED_FILE_BYTES: usize = 2 << 20;
 
 /// Answers SQL on a storage.
 #[derive(Clone, Debug)]
@@ -78,23 +93,34 @@ pub struct Sql {
     limits: Limits,
     queries: Queries,
     caller: Arc<str>,
+    memory: Arc<Total>,
+    workers: Arc<Workers>,
 }
 
 impl Sql {
-    /// SQL on a storage.
-    pub fn new(storage: Storage, limits: Limits) -> Result<Self, Error> {
-        let pool = FairSpillPool::new(limits.memory_bytes);
-        let named =
-            std::num::NonZeroUsize::new(CONSUMERS_NAMED).unwrap_or(std::num::NonZeroUsize::MIN);
+    /// SQL on a storage. What does not fit in memory goes to a folder that must be nobody else's:
+    /// what a crash left there is removed.
+    pub fn new(storage: Storage, spill_folder: &Path, limits: Limits) -> Result<Self, Error> {
+        clear(spill_folder).map_err(Error::Spill)?;
+        let mode = match limits.spill_bytes {
+            0 => DiskManagerMode::Disabled,
+            _ => DiskManagerMode::Directories(vec![spill_folder.to_owned()]),
+        };
+        // Without a limit a sort would merge as many files at once as there is memory, and leave none
+        // for what comes after it.
+        let merged_files = (merge_bytes(&limits) / MERGED_FILE_BYTES).max(2);
         let disk = DiskManagerBuilder::default()
-            .with_mode(DiskManagerMode::Directories(vec![limits.spill_folder.clone()]))
-            .with_max_temp_directory_size(limits.spill_bytes);
+            .with_mode(mode)
+            .with_max_temp_directory_size(limits.spill_bytes)
+            .with_max_spill_merge_fan_in(merged_files);
         let runtime = RuntimeEnvBuilder::new()
-            .with_memory_pool(Arc::new(TrackConsumersPool::new(pool, named)))
             .with_disk_manager_builder(disk)
             .build_arc()
             .map_err(Error::Plan)?;
-        Ok(Self { storage, runtime, limits, queries: Queries::default(), caller: "".into() })
+        let memory = Arc::new(Total::new(limits.memory_total_bytes));
+        let workers = Arc::new(Workers::start().map_err(Error::Threads)?);
+        let (queries, caller) = (Queries::default(), "".into());
+        Ok(Self { storage, runtime, limits, memory, workers, queries, caller })
     }
 
     /// The same SQL, on behalf of somebody whom [`Queries`] shows.
@@ -119,27 +145,65 @@ impl Sql {
         self.ask(dbms, sql, &Scope { time, ..Scope::default() }).await
     }
 
-    /// The same with more options.
+    /// The same with more options. Its time begins here, with the planning.
     pub async fn ask(&self, dbms: &str, sql: &str, scope: &Scope) -> Result<Query, Error> {
         let ticket = self.queries.begin(&self.caller, dbms, sql);
-        // Planning takes much of the stack; it need not be in everything that waits for it.
-        let begun = Box::pin(self.begin(dbms, sql, scope, &ticket)).await;
-        let (batches, tables) = begun.inspect_err(|error| ticket.failed(error))?;
-        Ok(Query::new(batches, tables, scope.time.unwrap_or(self.limits.time), ticket))
+        let stop = Stop::after(scope.time.unwrap_or(self.limits.time));
+        let planned = self.planned(dbms, sql, scope, &stop, &ticket).await;
+        let planned = planned.inspect_err(|error| ticket.failed(error))?;
+        Ok(Query::start(planned, &self.workers, stop, ticket))
     }
 
-    async fn begin(
+    /// How many queries run. One that was dropped counts until all of its work has stopped.
+    pub fn running(&self) -> usize {
+        self.memory.queries()
+    }
+
+    /// How much memory queries have taken for what they do, in bytes.
+    pub fn memory_used_bytes(&self) -> usize {
+        self.memory.used_bytes()
+    }
+
+    /// How much queries have written to disk because it did not fit in memory, in bytes.
+    pub fn spilled_bytes(&self) -> u64 {
+        self.runtime.disk_manager.used_disk_space()
+    }
+
+    /// Has a query planned where queries run, for as long as it may take.
+    async fn planned(
         &self,
         dbms: &str,
         sql: &str,
         scope: &Scope,
+        stop: &Stop,
         ticket: &Ticket,
-    ) -> Result<(SendableRecordBatchStream, Arc<catalog::Catalog>), Error> {
-        let Prepared { session, physical, plan } = self.prepare(dbms, sql, scope).await?;
+    ) -> Result<Planned, Error> {
+        let (this, dbms, sql) = (self.clone(), dbms.to_owned(), sql.to_owned());
+        let (scope, end) = (scope.clone(), stop.clone());
+        let planning = async move { this.plan(&dbms, &sql, &scope, &end).await };
+        let mut planning = self.workers.run(planning);
+        let planned = tokio::select! {
+            biased;
+            () = ticket.cancelled() => return Err(Error::Cancelled),
+            planned = stop.wait(planning.join_next()) => planned?,
+        };
+        let (planned, plan) = planned.ok_or(Error::Stopped)?.map_err(lost)??;
         ticket.planned(plan);
+        Ok(planned)
+    }
+
+    async fn plan(
+        &self,
+        dbms: &str,
+        sql: &str,
+        scope: &Scope,
+        stop: &Stop,
+    ) -> Result<(Planned, Plan), Error> {
+        let Prepared { session, physical, plan } = self.prepare(dbms, sql, scope).await?;
+        let physical = yielding::yielding(physical, stop).map_err(Error::Plan)?;
         let task = session.context.task_ctx();
         let batches = execute_stream(physical, task).map_err(Error::Execution)?;
-        Ok((batches, session.tables))
+        Ok((Planned { batches, tables: session.tables }, plan))
     }
 
     /// Validates and plans a query.
@@ -167,7 +231,8 @@ impl Sql {
         let queried = reading.query().and_then(include::queried);
         include::apply(names, queried.clone(), &scope.include).await?;
         let plan = names.plan(reading).await?;
-        shape::shape(plan, scope, queried.as_ref())
+        let plan = shape::shape(plan, scope, queried.as_ref())?;
+        up_to(plan, scope.rows_max)
     }
 
     /// Where the names of a query are looked up.
@@ -181,9 +246,11 @@ impl Sql {
             .with_create_default_catalog_and_schema(false)
             .with_information_schema(false)
             .with_parquet_pruning(true);
+        let merge_bytes = merge_bytes(&self.limits).min(MERGE_BYTES_MAX);
+        let config = config.with_sort_spill_reservation_bytes(merge_bytes);
         let state = SessionStateBuilder::new()
             .with_config(config)
-            .with_runtime_env(Arc::clone(&self.runtime))
+            .with_runtime_env(Arc::new(self.environment()))
             .with_default_features()
             .build();
         let context = SessionContext::new_with_state(state);
@@ -192,6 +259,42 @@ impl Sql {
         context.register_catalog(catalog::CATALOG, Arc::clone(&tables) as _);
         Session { context, tables }
     }
+
+    /// What one query runs in: memory of its own, and all else as every query.
+    fn environment(&self) -> RuntimeEnv {
+        let share = Share::new(&self.memory, self.limits.memory_bytes);
+        let pool = TrackConsumersPool::new(share, CONSUMERS_NAMED);
+        RuntimeEnv { memory_pool: Arc::new(pool), ..RuntimeEnv::clone(&self.runtime) }
+    }
+}
+
+/// What one sort may take for merging. A query sorts on as many threads as there are.
+fn merge_bytes(limits: &Limits) -> usize {
+    limits.memory_bytes / MERGE_PART / SessionConfig::new().target_partitions().max(1)
+}
+
+/// No more than so many rows of a plan.
+fn up_to(plan: LogicalPlan, rows_max: Option<usize>) -> Result<LogicalPlan, Error> {
+    match rows_max {
+        None => Ok(plan),
+        Some(rows) => LogicalPlanBuilder::from(plan)
+            .limit(0, Some(rows))
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(Error::Plan),
+    }
+}
+
+/// Makes a folder, or removes all that is in it. The folder itself may be another disk's.
+fn clear(folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            true => std::fs::remove_dir_all(entry.path())?,
+            false => std::fs::remove_file(entry.path())?,
+        }
+    }
+    Ok(())
 }
 
 /// What one query is planned with.

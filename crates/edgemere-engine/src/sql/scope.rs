@@ -15,6 +15,8 @@ pub struct Scope {
     pub zone: Option<Zone>,
     /// How long the query may take.
     pub time: Option<Duration>,
+    /// How many rows are wanted at most.
+    pub rows_max: Option<usize>,
 }
 
 /// A table, of the queried database or of another.

@@ -1,45 +1,79 @@
 //! The rows of a query, batch by batch, for as long as the query may take.
+//!
+//! The query runs on threads of its own and hands over one batch at a time: while nobody takes it,
+//! nothing more is read. It ends when its rows do, when its time is over, also when nobody looks, or
+//! when [`Query`] is dropped.
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use arrow::error::ArrowError;
 use datafusion::common::DataFusionError;
 use datafusion::physical_plan::SendableRecordBatchStream;
 use futures_util::StreamExt;
-use tokio::time::Instant;
+use tokio::sync::mpsc;
+use tokio::task::{JoinError, JoinSet};
 
 use super::batch::Batch;
 use super::catalog::Catalog;
 use super::error::Error;
 use super::queries::Ticket;
+use super::stop::Stop;
+use super::workers::Workers;
+
+/// How many batches are ready before anyone takes them.
+const BATCHES_READY: usize = 1;
+
+/// A query that is ready to run.
+pub(super) struct Planned {
+    pub(super) batches: SendableRecordBatchStream,
+    /// Keeps the files that are read on disk.
+    pub(super) tables: Arc<Catalog>,
+}
 
 /// A query that runs. Dropping it stops the work.
 pub struct Query {
-    batches: SendableRecordBatchStream,
-    /// Keeps the files that are read on disk.
-    _tables: Arc<Catalog>,
-    time: Duration,
-    end: Instant,
+    schema: SchemaRef,
+    batches: mpsc::Receiver<RecordBatch>,
+    /// How it ended, once all batches were taken.
+    work: JoinSet<Result<(), Error>>,
+    stop: Stop,
     /// The first rows, when they were asked for before anyone took them.
     first: Option<Batch>,
     /// Where others see how far it is.
     ticket: Ticket,
+    /// The threads that it runs on are there as long as it is.
+    _workers: Arc<Workers>,
 }
 
 impl Query {
-    pub(super) fn new(
-        batches: SendableRecordBatchStream,
-        tables: Arc<Catalog>,
-        time: Duration,
+    /// Runs a query from here on.
+    pub(super) fn start(
+        planned: Planned,
+        workers: &Arc<Workers>,
+        stop: Stop,
         ticket: Ticket,
     ) -> Self {
-        Self { batches, _tables: tables, time, end: Instant::now() + time, first: None, ticket }
+        let schema = planned.batches.schema();
+        let (sender, batches) = mpsc::channel(BATCHES_READY);
+        let time = stop.clone();
+        let work = workers.run(async move {
+            let ended = time.wait(pump(planned, sender)).await.flatten();
+            ended.map_err(|error| time.reason(error))
+        });
+        Self { schema, batches, work, stop, first: None, ticket, _workers: Arc::clone(workers) }
     }
 
     /// The names of the columns of the result.
     pub fn columns(&self) -> Vec<String> {
-        self.batches.schema().fields().iter().map(|field| field.name().clone()).collect()
+        self.schema.fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// No rows, with the columns of the result.
+    pub fn no_rows(&self) -> Batch {
+        Batch(RecordBatch::new_empty(Arc::clone(&self.schema)))
     }
 
     /// Waits for the first rows, so that what fails at once fails before anything is answered.
@@ -50,28 +84,74 @@ impl Query {
         Ok(())
     }
 
-    /// The next rows; none when there are no more.
+    /// The next rows; none when there are no more. After an error there are none.
     pub async fn next(&mut self) -> Option<Result<Batch, Error>> {
         if let Some(first) = self.first.take() {
             return Some(Ok(first));
         }
-        // Whatever is ready: one that was cancelled or has no time left gives no more rows.
+        let next = receive(&mut self.batches, &mut self.work);
+        // The work has the same end. This one also holds for work that does not look at the clock.
         let next = tokio::select! {
             biased;
             () = self.ticket.cancelled() => Some(Err(Error::Cancelled)),
-            () = tokio::time::sleep_until(self.end) => {
-                Some(Err(Error::TimeOut { seconds: self.time.as_secs() }))
-            }
-            batch = self.batches.next() => batch.map(|batch| batch.map(Batch).map_err(failed)),
+            next = self.stop.wait(next) => next.and_then(Option::transpose).transpose(),
         };
+        if !matches!(next, Some(Ok(_))) {
+            self.stop.now();
+            self.work.abort_all();
+            self.batches.close();
+        }
         self.ticket.note(next.as_ref());
         next
     }
 }
 
+impl Drop for Query {
+    fn drop(&mut self) {
+        self.stop.now();
+    }
+}
+
+/// Hands over a query's batches until there are no more, or nobody wants them.
+async fn pump(planned: Planned, sender: mpsc::Sender<RecordBatch>) -> Result<(), Error> {
+    let Planned { mut batches, tables: _tables } = planned;
+    while let Some(batch) = batches.next().await {
+        let batch = batch.map_err(failed)?;
+        if batch.num_rows() > 0 && sender.send(batch).await.is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The next batch, or how the work ended.
+async fn receive(
+    batches: &mut mpsc::Receiver<RecordBatch>,
+    work: &mut JoinSet<Result<(), Error>>,
+) -> Option<Result<Batch, Error>> {
+    if let Some(batch) = batches.recv().await {
+        return Some(Ok(Batch(batch)));
+    }
+    let ended = work.join_next().await?;
+    ended.map_err(lost).flatten().err().map(Err)
+}
+
+/// Why work has no result.
+pub(super) fn lost(error: JoinError) -> Error {
+    match error.is_cancelled() {
+        true => Error::Stopped,
+        false => Error::Fault(error),
+    }
+}
+
+/// Why a query that ran failed.
 fn failed(error: DataFusionError) -> Error {
     match error.find_root() {
         DataFusionError::ResourcesExhausted(_) => Error::OutOfMemory(error),
+        // Arrow reads and writes only what did not fit in memory; tables are Parquet.
+        DataFusionError::ArrowError(arrow, _) if matches!(**arrow, ArrowError::IoError(..)) => {
+            Error::OutOfMemory(error)
+        }
         _ => Error::Execution(error),
     }
 }

@@ -156,7 +156,8 @@ impl Error {
     }
 
     /// Whether the disk is full.
-    pub(crate) fn is_full(&self) -> bool {
+    #[must_use]
+    pub fn is_full(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull)
     }
 

@@ -79,7 +79,7 @@ fn open(folder: &Path) -> (Storage, Arc<Switches>) {
     (Storage::open_with(folder, options, opener).unwrap().0, switches)
 }
 
-async fn create(storage: &Storage) -> Arc<Table> {
+pub(super) async fn create(storage: &Storage) -> Arc<Table> {
     let columns = vec![Column { name: "n".to_owned(), kind: Kind::Int }];
     storage.create_table("d", "t", Schema { columns }).await.unwrap()
 }
@@ -107,7 +107,7 @@ fn rows(table: &Table) -> Vec<(i64, i64)> {
     rows
 }
 
-fn values(table: &Table) -> Vec<i64> {
+pub(super) fn values(table: &Table) -> Vec<i64> {
     rows(table).into_iter().map(|(value, _)| value).collect()
 }
 

@@ -55,6 +55,8 @@ mod writes;
 
 #[cfg(test)]
 mod faults;
+#[cfg(test)]
+mod torn;
 
 mod handle;
 

@@ -2,12 +2,15 @@
 
 use std::process::ExitCode;
 use std::str::FromStr;
+use std::time::Duration;
 
 use edgemere_command::Role;
+use edgemere_engine::sql::Limits;
+use edgemere_engine::storage;
 
 use super::node_runtime;
 use super::signals::Signals;
-use crate::config::{self, Config, Flags, NodeKeys, keys};
+use crate::config::{self, Config, Flags, Key, NodeKeys, keys};
 use crate::failure::Failure;
 use crate::server::{self, Options, Running};
 use crate::terminal;
@@ -64,7 +67,29 @@ fn options(config: &Config) -> anyhow::Result<Options> {
         master,
         register: config.text(&keys::REGISTER) == "true",
         access: parse(config.text(&keys::ACCESS))?,
+        storage: storage(config)?,
+        limits: limits(config)?,
     })
+}
+
+fn storage(config: &Config) -> Result<storage::Options, Failure> {
+    let fresh_bytes_max = size(config, &keys::FRESH_MEMORY)?;
+    Ok(storage::Options { fresh_bytes_max, ..storage::Options::default() })
+}
+
+fn limits(config: &Config) -> Result<Limits, Failure> {
+    let memory = |key| Ok(usize::try_from(size(config, key)?).unwrap_or(usize::MAX));
+    let seconds = config::seconds(config.text(&keys::QUERY_TIME)).map_err(Failure::input)?;
+    Ok(Limits {
+        memory_bytes: memory(&keys::QUERY_MEMORY)?,
+        memory_total_bytes: memory(&keys::QUERY_MEMORY_TOTAL)?,
+        spill_bytes: size(config, &keys::QUERY_SPILL)?,
+        time: Duration::from_secs(seconds),
+    })
+}
+
+fn size(config: &Config, key: &Key) -> Result<u64, Failure> {
+    config::size(config.text(key)).map_err(Failure::input)
 }
 
 fn parse<T: FromStr<Err = String>>(text: &str) -> Result<T, Failure> {
@@ -129,6 +154,24 @@ mod tests {
         assert_eq!(options.master, None);
         assert_eq!(options.access, Access::Admin);
         assert!(options.register);
+        assert_eq!(options.limits, Limits::default());
+        assert_eq!(options.storage, storage::Options::default());
+    }
+
+    #[test]
+    fn what_queries_and_fresh_rows_may_use_can_be_set() {
+        let options =
+            of("query-memory = \"64MiB\"\nquery-memory-total = \"1GB\"\nquery-spill = \"0\"\n\
+             query-time = 60\nfresh-memory = \"8MiB\"");
+        let options = options.unwrap();
+        let expected = Limits {
+            memory_bytes: 64 << 20,
+            memory_total_bytes: 1_000_000_000,
+            spill_bytes: 0,
+            time: Duration::from_secs(60),
+        };
+        assert_eq!(options.limits, expected);
+        assert_eq!(options.storage.fresh_bytes_max, 8 << 20);
     }
 
     #[test]

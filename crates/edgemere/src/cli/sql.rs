@@ -1,12 +1,13 @@
 //! `edgemere sql`: one query to a node, its rows on stdout as they come.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, IsTerminal};
 use std::process::ExitCode;
 
 use super::client_runtime;
 use super::run::client;
 use crate::client::Question;
 use crate::config::{ClientKeys, Config, Flags};
+use crate::failure::Failure;
 use crate::terminal;
 
 /// Send one query to a node and print its rows
@@ -25,10 +26,14 @@ pub(crate) struct Sql {
     #[arg(required = true, value_name = "SELECT")]
     sql: Vec<String>,
 
-    /// How the rows look: table, json, json:list, ndjson, csv, mcp or mcp:columns [default: table
-    /// on a terminal, csv in a pipe]
+    /// How the rows look: table, json, json:list, ndjson, csv, arrow, mcp, mcp:columns, batch or
+    /// events [default: table on a terminal, csv in a pipe]
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
+
+    /// How long the query may take [default: as the node says]
+    #[arg(long, value_name = "SECONDS")]
+    max_time: Option<u64>,
 
     #[command(flatten)]
     pub(super) keys: Flags<ClientKeys>,
@@ -38,7 +43,13 @@ impl Sql {
     pub(super) fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
         let usual = if terminal::is_for_people() { "table" } else { "csv" };
         let format = self.format.as_deref().unwrap_or(usual);
-        let options = format!("format = {format} and stat = false");
+        let is_text = format != "arrow";
+        if !is_text && std::io::stdout().is_terminal() {
+            let failure = Failure::input("an Arrow stream is not for people");
+            return Err(failure.with_hint("write it to a file, as in: … > rows.arrow").into());
+        }
+        let mut options = format!("format = {format} and stat = false");
+        options.extend(self.max_time.map(|seconds| format!(" and max_time = {seconds}")));
         let command = edgemere_command::sql_command(&self.dbms, &options, &self.sql.join(" "));
         let question = Question { command, ..Question::default() };
         let client = client(config)?;
@@ -48,7 +59,7 @@ impl Sql {
             terminal::print_piece(piece)
         }));
         match streamed {
-            Ok(()) if last == b'\n' => Ok(ExitCode::SUCCESS),
+            Ok(()) if last == b'\n' || !is_text => Ok(ExitCode::SUCCESS),
             Ok(()) => terminal::print("").map(|()| ExitCode::SUCCESS).map_err(Into::into),
             // Whoever read has read enough.
             Err(error) if is_broken_pipe(&error) => Ok(ExitCode::SUCCESS),

@@ -20,6 +20,13 @@ pub(crate) enum Form {
     Filter,
     /// `true` or `false`.
     Switch,
+    /// So many bytes, as `512MiB`, and not fewer than these.
+    Size {
+        /// The least.
+        min: u64,
+    },
+    /// So many seconds, at least one.
+    Seconds,
     /// One of these words.
     Word(&'static [&'static str]),
     /// Some of these words, with commas between them.
@@ -37,6 +44,11 @@ impl Form {
             Self::Url => node_url(text).map(drop),
             Self::Filter => crate::logging::filter(text).map(drop),
             Self::Switch => one_of(text, SWITCH),
+            Self::Size { min } => match size(text)? {
+                bytes if bytes < min => Err(format!("\"{text}\" is less than {min} bytes")),
+                _ => Ok(()),
+            },
+            Self::Seconds => seconds(text).map(drop),
             Self::Word(words) => one_of(text, words),
             Self::Words(words) => text.split(',').try_for_each(|word| one_of(word, words)),
         }
@@ -59,6 +71,7 @@ impl Form {
                 let words: Option<Vec<_>> = list.iter().map(Value::as_str).collect();
                 words.filter(|words| !words.is_empty()).ok_or_else(|| self.expected())?.join(",")
             }
+            (Self::Size { .. } | Self::Seconds, Value::Integer(number)) => number.to_string(),
             (Self::Switch, _) => return Err(self.expected()),
             (_, Value::String(text)) => text.clone(),
             _ => return Err(self.expected()),
@@ -70,6 +83,7 @@ impl Form {
     pub(crate) fn write_toml(self, text: &str) -> String {
         let value = match self {
             Self::Switch => Value::Boolean(text == "true"),
+            Self::Seconds => text.parse().map_or_else(|_| Value::from(text), Value::Integer),
             Self::Words(_) => Value::Array(text.split(',').map(Value::from).collect()),
             _ => Value::from(text),
         };
@@ -82,6 +96,8 @@ impl Form {
             Self::Switch => "it must be true or false, without quotes".into(),
             Self::Words(words) => format!("it must be a list of {}", list(words)),
             Self::Word(words) => format!("it must be one of {}, in quotes", list(words)),
+            Self::Size { .. } => "it must be a size, as \"512MiB\"".into(),
+            Self::Seconds => "it must be a number of seconds".into(),
             _ => "it must be a text, in quotes".into(),
         }
     }
@@ -99,6 +115,35 @@ fn one_of(text: &str, words: &[&str]) -> Result<(), String> {
 fn list(words: &[&str]) -> String {
     words.join(", ")
 }
+
+/// So many bytes: a number with or without a unit.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    let (digits, unit) =
+        text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+    let unit: Option<u64> = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => Some(1),
+        "kib" => Some(1 << 10),
+        "mib" => Some(1 << 20),
+        "gib" => Some(1 << 30),
+        "tib" => Some(1 << 40),
+        "kb" => Some(1_000),
+        "mb" => Some(1_000_000),
+        "gb" => Some(1_000_000_000),
+        "tb" => Some(1_000_000_000_000),
+        _ => None,
+    };
+    let bytes = digits.parse::<u64>().ok().zip(unit).and_then(|(n, unit)| n.checked_mul(unit));
+    bytes.ok_or_else(|| format!("\"{text}\" is not a size, as 512MiB, 2GB or a number of bytes"))
+}
+
+/// So many seconds.
+pub(crate) fn seconds(text: &str) -> Result<u64, String> {
+    let seconds = text.parse::<u64>().ok().filter(|seconds| (1..=SECONDS_MAX).contains(seconds));
+    seconds.ok_or_else(|| format!("\"{text}\" is not a number of seconds from 1 to {SECONDS_MAX}"))
+}
+
+/// A day is as long as anything may take.
+const SECONDS_MAX: u64 = 24 * 3600;
 
 /// An address of this machine: `IP:PORT` or `localhost:PORT`.
 pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
@@ -151,6 +196,20 @@ mod tests {
     }
 
     #[test]
+    fn a_size_is_a_number_with_or_without_a_unit() {
+        let sizes = [("0", 0), ("512MiB", 512 << 20), ("1gib", 1 << 30), ("2 GB", 2_000_000_000)];
+        for (text, bytes) in sizes {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for wrong in ["", "MiB", "-1", "1.5GiB", "1 XB", "99999999999TiB"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+        assert!(Form::Size { min: 10 }.check("9").is_err());
+        assert_eq!(seconds("60"), Ok(60));
+        assert!(seconds("0").is_err() && seconds("1d").is_err());
+    }
+
+    #[test]
     fn a_place_is_a_host_and_a_port() {
         for right in ["127.0.0.1:32048", "master.example.com:1", "[::1]:5"] {
             place(right).unwrap();
@@ -165,6 +224,8 @@ mod tests {
         for (form, text) in [
             (Form::Text, "a \"b\" \\ c"),
             (Form::Switch, "false"),
+            (Form::Size { min: 0 }, "64MiB"),
+            (Form::Seconds, "60"),
             (Form::Words(&["a", "b"]), "a,b"),
             (Form::Word(&["a"]), "a"),
         ] {

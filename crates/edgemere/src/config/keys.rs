@@ -5,6 +5,9 @@ use super::Config;
 use super::form::Form;
 use super::key::{Default, Key};
 
+/// The least memory that something can be given, in bytes.
+const MEMORY_MIN: u64 = 1 << 20;
+
 /// The node's name.
 pub(crate) static NAME: Key = Key {
     name: "name",
@@ -115,6 +118,56 @@ pub(crate) static ACCESS: Key = Key {
     default: Default::Fixed("admin"),
 };
 
+/// The memory of one query.
+pub(crate) static QUERY_MEMORY: Key = Key {
+    name: "query-memory",
+    variable: "EDGEMERE_QUERY_MEMORY",
+    value_name: "SIZE",
+    help: "The memory that one query may have; what needs more goes to disk",
+    form: Form::Size { min: MEMORY_MIN },
+    default: Default::Fixed("512MiB"),
+};
+
+/// The memory of all queries.
+pub(crate) static QUERY_MEMORY_TOTAL: Key = Key {
+    name: "query-memory-total",
+    variable: "EDGEMERE_QUERY_MEMORY_TOTAL",
+    value_name: "SIZE",
+    help: "The memory that all queries may have together",
+    form: Form::Size { min: MEMORY_MIN },
+    default: Default::Fixed("1GiB"),
+};
+
+/// The disk space of queries.
+pub(crate) static QUERY_SPILL: Key = Key {
+    name: "query-spill",
+    variable: "EDGEMERE_QUERY_SPILL",
+    value_name: "SIZE",
+    help: "The disk space that all queries may have for what does not fit in memory",
+    form: Form::Size { min: 0 },
+    default: Default::Fixed("16GiB"),
+};
+
+/// The time of a query.
+pub(crate) static QUERY_TIME: Key = Key {
+    name: "query-time",
+    variable: "EDGEMERE_QUERY_TIME",
+    value_name: "SECONDS",
+    help: "How long a query may take that does not say so itself with max_time",
+    form: Form::Seconds,
+    default: Default::Fixed("300"),
+};
+
+/// The memory of rows that have not settled.
+pub(crate) static FRESH_MEMORY: Key = Key {
+    name: "fresh-memory",
+    variable: "EDGEMERE_FRESH_MEMORY",
+    value_name: "SIZE",
+    help: "The memory that rows may take until they are in Parquet files; writers of more wait",
+    form: Form::Size { min: MEMORY_MIN },
+    default: Default::Fixed("256MiB"),
+};
+
 /// The node that commands are sent to.
 pub(crate) static NODE: Key = Key {
     name: "node",
@@ -147,7 +200,7 @@ pub(crate) static LOG_FORMAT: Key = Key {
 };
 
 /// Every key. A default may depend only on keys before.
-pub(crate) static ALL: [&Key; 13] = [
+pub(crate) static ALL: [&Key; 18] = [
     &NAME,
     &ROLE,
     &DATA,
@@ -158,6 +211,11 @@ pub(crate) static ALL: [&Key; 13] = [
     &MASTER,
     &REGISTER,
     &ACCESS,
+    &QUERY_MEMORY,
+    &QUERY_MEMORY_TOTAL,
+    &QUERY_SPILL,
+    &QUERY_TIME,
+    &FRESH_MEMORY,
     &NODE,
     &LOG,
     &LOG_FORMAT,

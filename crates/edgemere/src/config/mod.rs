@@ -20,8 +20,9 @@ use std::path::{Path, PathBuf};
 pub(crate) use self::file::FILE_NAME;
 pub(crate) use self::flags::{ClientKeys, DataKeys, Flags, LogKeys, NodeKeys};
 pub(crate) use self::folders::state_folder;
-pub(crate) use self::form::{address, node_url};
-use self::key::{Default, Key};
+pub(crate) use self::form::{address, node_url, seconds, size};
+use self::key::Default;
+pub(crate) use self::key::Key;
 pub(crate) use self::write::{show, template};
 
 /// The value of a key and where it came from.

@@ -10,7 +10,7 @@ use super::state::State;
 
 /// Runs a command.
 pub(super) async fn execute(state: &Arc<State>, request: &Request) -> Result<Rendered, Failure> {
-    let Ok(_permit) = state.commands.try_acquire() else {
+    let Ok(permit) = Arc::clone(&state.commands).try_acquire_owned() else {
         return Err(Failure::busy());
     };
     let start = Instant::now();
@@ -29,5 +29,6 @@ pub(super) async fn execute(state: &Arc<State>, request: &Request) -> Result<Ren
             tracing::info!(command = name, principal, ?time, error = %error, "refused");
         }
     }
-    result.map_err(Failure::from)
+    // A reply that is streamed is under way until its end.
+    result.map(|rendered| rendered.holding(permit)).map_err(Failure::from)
 }

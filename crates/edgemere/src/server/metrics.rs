@@ -21,6 +21,9 @@ pub(super) struct Metrics {
     seconds: Family<CommandName, Histogram, fn() -> Histogram>,
     policies: Gauge,
     memory: Gauge,
+    queries: Gauge,
+    query_memory: Gauge,
+    query_spill: Gauge,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -44,6 +47,9 @@ impl Metrics {
             seconds: Family::new_with_constructor(histogram),
             policies: Gauge::default(),
             memory: Gauge::default(),
+            queries: Gauge::default(),
+            query_memory: Gauge::default(),
+            query_spill: Gauge::default(),
         };
         let mut registry = Registry::with_prefix("edgemere");
         registry.register("commands", "Commands run", metrics.commands.clone());
@@ -60,6 +66,19 @@ impl Metrics {
             Unit::Bytes,
             metrics.memory.clone(),
         );
+        registry.register("queries_running", "Queries that run", metrics.queries.clone());
+        registry.register_with_unit(
+            "query_memory",
+            "Memory that queries have taken for what they do",
+            Unit::Bytes,
+            metrics.query_memory.clone(),
+        );
+        registry.register_with_unit(
+            "query_spill",
+            "Disk space of what does not fit in the memory of queries",
+            Unit::Bytes,
+            metrics.query_spill.clone(),
+        );
         Self { registry: Mutex::new(registry), ..metrics }
     }
 
@@ -73,7 +92,11 @@ impl Metrics {
 
     /// The figures as Prometheus reads them.
     pub(super) fn text(&self, node: &Node) -> String {
+        let sql = node.engine().sql();
         self.policies.set(node.ledger().len().try_into().unwrap_or(i64::MAX));
+        self.queries.set(sql.running().try_into().unwrap_or(i64::MAX));
+        self.query_memory.set(sql.memory_used_bytes().try_into().unwrap_or(i64::MAX));
+        self.query_spill.set(sql.spilled_bytes().try_into().unwrap_or(i64::MAX));
         self.memory.set(resident_bytes().unwrap_or(0));
         let mut text = String::new();
         let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);

@@ -18,7 +18,7 @@ use std::time::Duration;
 use anyhow::Context;
 use axum::serve::ListenerExt;
 use edgemere_command::{Access, Node, Role, Settings};
-use edgemere_engine::Engine;
+use edgemere_engine::{Engine, sql, storage};
 use edgemere_ledger::{Ledger, Recovery};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
@@ -54,6 +54,10 @@ pub(crate) struct Options {
     pub(crate) register: bool,
     /// What callers of the REST service may do.
     pub(crate) access: Access,
+    /// How its rows are kept.
+    pub(crate) storage: storage::Options,
+    /// What queries may use.
+    pub(crate) limits: sql::Limits,
 }
 
 /// A node that runs.
@@ -86,7 +90,7 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
     let network_listener = listen("network", options.network).await?;
     let (ledger, recovery) = open_ledger(&options.data).await?;
     tracing::debug!(?recovery, "ledger opened");
-    let engine = open_engine(&options.data).await?;
+    let engine = open_engine(&options.data, options.storage, options.limits).await?;
     let shutdown = CancellationToken::new();
     let node = Node::new(Settings {
         name: options.name,
@@ -175,11 +179,15 @@ async fn open_ledger(data: &Path) -> anyhow::Result<(Ledger, Recovery)> {
     Ok(tokio::task::spawn_blocking(move || Ledger::open(&folder)).await??)
 }
 
-async fn open_engine(data: &Path) -> anyhow::Result<Engine> {
+async fn open_engine(
+    data: &Path,
+    options: storage::Options,
+    limits: sql::Limits,
+) -> anyhow::Result<Engine> {
     let folder = data.join("rows");
-    let (engine, recovery) = tokio::task::spawn_blocking(move || Engine::open(&folder))
-        .await?
-        .context("cannot open the rows")?;
+    let opened = move || Engine::open_with(&folder, options, limits);
+    let (engine, recovery) =
+        tokio::task::spawn_blocking(opened).await?.context("cannot open the rows")?;
     for damaged in &recovery.damaged {
         tracing::error!(file = %damaged.path.display(), reason = damaged.reason, "a file is damaged");
     }

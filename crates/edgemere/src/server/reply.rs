@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use edgemere_command::{Content, Error, Kind, Media, Rendered};
+use edgemere_command::{Content, Error, INTERNAL_MESSAGE, Kind, Media, Rendered};
 use futures_util::TryStreamExt;
 use serde_json::{Map, Value};
 
@@ -22,13 +22,12 @@ const RETRY_AFTER_S: u64 = 1;
 #[derive(Debug)]
 pub(super) struct Failure {
     kind: Kind,
+    status: u16,
     code: u16,
     text: String,
     message: String,
     hint: Option<String>,
     column: Option<usize>,
-    /// The status, where the kind alone says too little.
-    status: Option<StatusCode>,
     /// When to come back, of somebody who sends more than the node can take.
     retry_after_s: Option<u64>,
 }
@@ -41,13 +40,13 @@ impl Failure {
 
     /// The request brings more than a node takes at once.
     pub(super) fn too_large(message: String, hint: &str) -> Self {
-        let status = Some(StatusCode::PAYLOAD_TOO_LARGE);
+        let status = StatusCode::PAYLOAD_TOO_LARGE.as_u16();
         Self { status, ..Self::own(Kind::Input, CODE_LARGE, message, Some(hint)) }
     }
 
     /// The body is of a type, or in an encoding, that the node does not know.
     pub(super) fn unsupported(message: String, hint: &str) -> Self {
-        let status = Some(StatusCode::UNSUPPORTED_MEDIA_TYPE);
+        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE.as_u16();
         Self { status, ..Self::own(Kind::Input, CODE_REST_HEADERS, message, Some(hint)) }
     }
 
@@ -74,15 +73,14 @@ impl Failure {
 
     fn own(kind: Kind, (code, text): (u16, &str), message: String, hint: Option<&str>) -> Self {
         let hint = hint.map(String::from);
-        let text = text.into();
-        let (column, status, retry_after_s) = (None, None, None);
-        Self { kind, code, text, message, hint, column, status, retry_after_s }
+        let (status, text) = (kind.http_status(), text.into());
+        Self { kind, code, text, message, hint, column: None, status, retry_after_s: None }
     }
 
     /// EdgeLake's error object. What an internal error is about is only in the log.
     pub(super) fn into_reply(self, method: &str, node: &str, request_id: Option<&str>) -> Response {
         let message = match self.kind {
-            Kind::Internal => "internal error; the node's log has the details".into(),
+            Kind::Internal => INTERNAL_MESSAGE.into(),
             _ => self.message,
         };
         let mut object = Map::new();
@@ -95,12 +93,7 @@ impl Failure {
         self.hint.map(|hint| add("hint", hint.into()));
         self.column.map(|column| add("column", column.into()));
         request_id.map(|id| add("request_id", id.into()));
-        let usual = StatusCode::from_u16(self.kind.http_status());
-        let usual = usual.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let status = match self.retry_after_s {
-            Some(_) => StatusCode::TOO_MANY_REQUESTS,
-            None => self.status.unwrap_or(usual),
-        };
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut reply = (status, json_body(&Value::Object(object))).into_response();
         if self.kind == Kind::Unavailable {
             let seconds = self.retry_after_s.unwrap_or(RETRY_AFTER_S);
@@ -115,12 +108,12 @@ impl From<Error> for Failure {
         let code = error.code();
         Self {
             kind: error.kind(),
+            status: error.http_status(),
             code: code.number,
             text: code.text.into_owned(),
             message: error.message(),
             hint: error.hint(),
             column: error.at().map(|at| at.start + 1),
-            status: None,
             retry_after_s: error.retry_after().map(|time| time.as_secs().max(1)),
         }
     }
@@ -133,12 +126,17 @@ pub(super) fn answer(rendered: Rendered) -> Response {
         Media::Json => "application/json",
         Media::Ndjson => "application/x-ndjson",
         Media::Csv => "text/csv; charset=utf-8",
+        Media::EventStream => "text/event-stream",
+        Media::ArrowStream => "application/vnd.apache.arrow.stream",
     };
     let body = match rendered.content {
         Content::Whole(text) => Body::from(text),
-        Content::Stream(pieces) => Body::from_stream(pieces.inspect_err(|error| {
-            // The reply is cut off in the middle, so that it does not look whole.
+        Content::Stream(pieces) => Body::from_stream(pieces.or_else(async |error| {
+            // The reply is cut off in the middle, so that it does not look whole. What came before is
+            // sent first, which happens when there is nothing more for a moment.
             tracing::warn!(error = error.message(), "a reply was cut off");
+            tokio::task::yield_now().await;
+            Err(error)
         })),
     };
     ([(header::CONTENT_TYPE, HeaderValue::from_static(content_type))], body).into_response()

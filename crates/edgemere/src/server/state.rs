@@ -18,12 +18,13 @@ pub(super) struct State {
     pub(super) access: Access,
     pub(super) metrics: Metrics,
     /// A permit for every command that may be under way.
-    pub(super) commands: Semaphore,
+    pub(super) commands: Arc<Semaphore>,
 }
 
 impl State {
     pub(super) fn new(node: Arc<Node>, access: Access) -> Arc<Self> {
         let metrics = Metrics::new();
-        Arc::new(Self { node, access, metrics, commands: Semaphore::new(COMMANDS_MAX) })
+        let commands = Arc::new(Semaphore::new(COMMANDS_MAX));
+        Arc::new(Self { node, access, metrics, commands })
     }
 }

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use crate::support::{edgemere, parts, run};
 
 /// A value of every key that is not its default: as a flag, and as TOML.
-const VALUES: [(&str, &str, &str); 13] = [
+const VALUES: [(&str, &str, &str); 18] = [
     ("name", "plant 1", "\"plant 1\""),
     ("role", "master,query", "[\"master\", \"query\"]"),
     ("data", "/d", "\"/d\""),
@@ -18,6 +18,11 @@ const VALUES: [(&str, &str, &str); 13] = [
     ("master", "example.com:3", "\"example.com:3\""),
     ("register", "false", "false"),
     ("access", "read", "\"read\""),
+    ("query-memory", "64MiB", "\"64MiB\""),
+    ("query-memory-total", "2GB", "\"2GB\""),
+    ("query-spill", "0", "\"0\""),
+    ("query-time", "60", "60"),
+    ("fresh-memory", "8MiB", "\"8MiB\""),
     ("node", "http://127.0.0.1:4", "\"http://127.0.0.1:4\""),
     ("log", "debug", "\"debug\""),
     ("log-format", "json", "\"json\""),

@@ -5,6 +5,7 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::print_stderr,
     reason = "a test that cannot go on should stop"
 )]
 
@@ -16,10 +17,13 @@ mod import;
 mod import_kill;
 mod ledger;
 mod node;
+mod pressure;
+mod queries;
 mod query_bodies;
 mod rest;
 mod rows;
 mod rows_crash;
 mod run;
 mod shell;
+mod stopping;
 mod support;

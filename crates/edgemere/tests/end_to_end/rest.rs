@@ -286,8 +286,8 @@ async fn rows_come_in_and_go_out_in_several_forms() {
     assert_eq!(text(query("*/*")).await, (200, lines.into()));
     assert_eq!(text(query("application/x-ndjson")).await, (200, lines.into()));
     assert_eq!(text(query("text/csv")).await, (200, "a,b\n1,x\n4,y\n".into()));
-    let list = "[{\"a\":1,\"b\":\"x\"},{\"a\":4,\"b\":\"y\"}]";
-    assert_eq!(text(query("application/json")).await, (200, list.into()));
+    let whole = "{\"rows\":[{\"a\":1,\"b\":\"x\"},{\"a\":4,\"b\":\"y\"}],\"total_rows\":2}";
+    assert_eq!(text(query("application/json")).await, (200, whole.into()));
     assert_eq!(error(query("image/png")).await.0, 400);
     let body = json!({ "dbms": "d", "sql": "select count(*) from t" });
     let (status, reply) = error(Client::new().post(node.url()).json(&body)).await;

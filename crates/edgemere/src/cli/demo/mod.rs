@@ -10,6 +10,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use edgemere_command::{Access, Principal, Request, Role};
+use edgemere_engine::sql::Limits;
+use edgemere_engine::storage;
 use edgemere_ledger::Scope;
 
 use super::node::{ask, program};
@@ -81,6 +83,8 @@ fn options(data: &Path, http_port: u16, network_port: u16) -> Options {
         master: None,
         register: true,
         access: Access::Admin,
+        storage: storage::Options::default(),
+        limits: Limits::default(),
     }
 }
 

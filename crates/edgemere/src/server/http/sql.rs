@@ -21,6 +21,35 @@ use crate::server::state::State;
 pub(super) struct Question {
     dbms: String,
     sql: String,
+    /// All rows at once up to a limit, or as events; without it as the caller accepts.
+    mode: Option<Mode>,
+    /// The most rows in batch mode.
+    limit: Option<u64>,
+    /// How many rows an event has in streaming mode.
+    batch_rows: Option<u64>,
+    /// How many seconds it may take.
+    max_time: Option<u64>,
+}
+
+/// The two modes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Mode {
+    Batch,
+    Stream,
+}
+
+impl Question {
+    /// The options of the `sql` command that asks the same.
+    fn options(&self, format: &str) -> String {
+        let numbers =
+            [("limit", self.limit), ("batch_rows", self.batch_rows), ("max_time", self.max_time)];
+        let mut options = format!("format = {format} and stat = false");
+        for (key, number) in numbers {
+            options.extend(number.map(|number| format!(" and {key} = {number}")));
+        }
+        options
+    }
 }
 
 /// Answers a query.
@@ -31,7 +60,7 @@ pub(super) async fn query(
 ) -> Response {
     let answered = async {
         let Json(question) = question.map_err(|error| Failure::bad_json(error.body_text()))?;
-        let options = format!("format = {} and stat = false", format_of(&headers)?);
+        let options = question.options(format_of(&headers, question.mode)?);
         let command = sql_command(&question.dbms, &options, &question.sql);
         execute(&state, &Request::new(command, principal(&state))).await
     };
@@ -44,23 +73,80 @@ pub(super) async fn query(
     }
 }
 
-/// The format of the first media type that is known; NDJSON when none is named.
-fn format_of(headers: &HeaderMap) -> Result<&'static str, Failure> {
+/// The format of the first media type that the mode has.
+fn format_of(headers: &HeaderMap, mode: Option<Mode>) -> Result<&'static str, Failure> {
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("*/*");
     let known = accept.split(',').find_map(|media| {
-        match media.split(';').next().unwrap_or_default().trim() {
-            "application/x-ndjson" | "application/jsonl" | "*/*" | "application/*" => {
-                Some("ndjson")
-            }
-            "application/json" => Some("json:list"),
-            "text/csv" | "text/*" => Some("csv"),
-            _ => None,
-        }
+        let media = media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        format_in(&media, mode)
     });
     known.ok_or_else(|| {
-        Failure::bad_request(
-            format!("rows cannot be given as \"{accept}\""),
-            "accept application/x-ndjson, application/json or text/csv",
-        )
+        let (mode, hint) = match mode {
+            None => ("", ANY_HINT),
+            Some(Mode::Batch) => (" in batch mode", "accept application/json"),
+            Some(Mode::Stream) => {
+                (" in streaming mode", "accept text/event-stream or application/x-ndjson")
+            }
+        };
+        Failure::bad_request(format!("rows cannot be given as \"{accept}\"{mode}"), hint)
     })
+}
+
+const ANY_HINT: &str = "accept application/x-ndjson, application/json, text/csv, \
+                        text/event-stream or application/vnd.apache.arrow.stream";
+
+/// The format of a media type in a mode; without a mode rows are streamed as they are, but JSON and
+/// server-sent events have a mode of their own.
+fn format_in(media: &str, mode: Option<Mode>) -> Option<&'static str> {
+    let format = match (media, mode) {
+        ("application/json" | "*/*" | "application/*", Some(Mode::Batch))
+        | ("application/json", None) => "batch",
+        (
+            "application/x-ndjson" | "application/jsonl" | "*/*" | "application/*",
+            Some(Mode::Stream),
+        ) => "events",
+        ("text/event-stream" | "text/*", Some(Mode::Stream)) | ("text/event-stream", None) => {
+            "events:sse"
+        }
+        ("application/x-ndjson" | "application/jsonl" | "*/*" | "application/*", None) => "ndjson",
+        ("text/csv" | "text/*", None) => "csv",
+        ("application/vnd.apache.arrow.stream", None) => "arrow",
+        _ => return None,
+    };
+    Some(format)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn format(accept: &'static str, mode: Option<Mode>) -> Option<&'static str> {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT, accept.parse().unwrap());
+        format_of(&headers, mode).ok()
+    }
+
+    #[test]
+    fn the_caller_gets_what_it_accepts_in_the_mode_that_it_wants() {
+        let (any, batch, stream) = (None, Some(Mode::Batch), Some(Mode::Stream));
+        let cases = [
+            ("*/*", any, Some("ndjson")),
+            ("*/*", batch, Some("batch")),
+            ("*/*", stream, Some("events")),
+            ("application/json", any, Some("batch")),
+            ("application/json", stream, None),
+            ("application/x-ndjson; q=0.9, text/csv", any, Some("ndjson")),
+            ("application/x-ndjson", stream, Some("events")),
+            ("application/x-ndjson", batch, None),
+            ("image/png, TEXT/CSV", any, Some("csv")),
+            ("text/csv", batch, None),
+            ("text/event-stream", any, Some("events:sse")),
+            ("text/event-stream", stream, Some("events:sse")),
+            ("application/vnd.apache.arrow.stream", any, Some("arrow")),
+            ("image/png", any, None),
+        ];
+        for (accept, mode, expected) in cases {
+            assert_eq!(format(accept, mode), expected, "{accept} {mode:?}");
+        }
+    }
 }

@@ -1,0 +1,126 @@
+//! The rows of a query for programs: collected in one object, as events one after the other, and as
+//! an Arrow stream.
+
+use std::fmt::Write;
+
+use edgemere_engine::sql::{ArrowStream, Batch, Collected, Event, Events, Query, Times, events};
+use futures_util::StreamExt;
+use futures_util::stream::{BoxStream, unfold};
+use serde_json::json;
+
+use super::rows::Rows;
+use super::{Content, Media, Rendered};
+use crate::error::{Error, Kind};
+
+/// How many rows an event has when nobody says otherwise.
+pub(crate) const EVENT_ROWS: usize = 100;
+
+/// How events are told apart on their way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Frame {
+    /// Each on a line of its own.
+    Line,
+    /// As server-sent events.
+    ServerSent,
+}
+
+/// `{"rows":[…],"total_rows":n}`, with `"truncated":true` when there are more.
+pub(super) fn batch(collected: &Collected, times: Times) -> Result<Rendered, Error> {
+    let mut text = String::from("{\"rows\":[");
+    for (index, batch) in collected.rows.iter().enumerate() {
+        push_rows(&mut text, batch, times, index == 0)?;
+    }
+    // Writing to a text does not fail.
+    let _ = write!(text, "],\"total_rows\":{}", collected.total_rows);
+    text.push_str(if collected.truncated { ",\"truncated\":true}" } else { "}" });
+    Ok(Rendered { media: Media::Json, content: Content::Whole(text) })
+}
+
+/// Rows as events, the last of which says that it was all, or why it was not.
+pub(super) fn events_of(rows: Rows, frame: Frame) -> Rendered {
+    let Rows { query, times, rows_at_once, .. } = rows;
+    let told = unfold(Some(events(query, rows_at_once)), move |events| async move {
+        let mut events = events?;
+        let (text, is_last) = match told(&mut events, times).await? {
+            Ok(told) => told,
+            Err(error) => (failure(&error), true),
+        };
+        let text = match frame {
+            Frame::Line => format!("{text}\n"),
+            Frame::ServerSent => format!("data: {text}\n\n"),
+        };
+        Some((Ok(text.into_bytes()), (!is_last).then_some(events)))
+    });
+    let media = match frame {
+        Frame::Line => Media::Ndjson,
+        Frame::ServerSent => Media::EventStream,
+    };
+    Rendered { media, content: Content::Stream(told.boxed()) }
+}
+
+/// The next event as JSON, and whether it is the last.
+async fn told(events: &mut Events, times: Times) -> Option<Result<(String, bool), Error>> {
+    Some(match events.next().await? {
+        Ok(Event::Rows(batch)) => data(&batch, times).map(|text| (text, false)),
+        Ok(Event::Complete { total_rows }) => {
+            Ok((json!({ "type": "complete", "total_rows": total_rows }).to_string(), true))
+        }
+        Err(error) => Err(error.into()),
+    })
+}
+
+fn data(batch: &Batch, times: Times) -> Result<String, Error> {
+    let mut text = String::from("{\"type\":\"data\",\"rows\":[");
+    push_rows(&mut text, batch, times, true)?;
+    let _ = write!(text, "],\"row_count\":{}}}", batch.rows());
+    Ok(text)
+}
+
+/// The event that says why there are no more rows.
+fn failure(error: &Error) -> String {
+    let message = error.message();
+    match error.kind() {
+        Kind::Internal => tracing::error!(error = message, "a query failed in the middle"),
+        _ => tracing::info!(error = message, "a query ended in the middle"),
+    }
+    json!({ "type": "error", "error": error.to_object() }).to_string()
+}
+
+/// Rows as an Arrow IPC stream: the columns at once, then the rows as they come.
+pub(super) fn arrow(rows: Rows) -> Rendered {
+    let state = Some(Part::Beginning(rows.query));
+    let pieces: BoxStream<'static, _> = unfold(state, |part| async {
+        match arrow_piece(part?).await {
+            Ok((piece, next)) => Some((Ok(piece), next)),
+            // After an error there is nothing more: the reply must not look whole.
+            Err(error) => Some((Err(error), None)),
+        }
+    })
+    .boxed();
+    Rendered { media: Media::ArrowStream, content: Content::Stream(pieces) }
+}
+
+/// What is sent next of an Arrow stream.
+enum Part {
+    Beginning(Query),
+    Rows(Query, ArrowStream),
+}
+
+async fn arrow_piece(part: Part) -> Result<(Vec<u8>, Option<Part>), Error> {
+    match part {
+        Part::Beginning(query) => {
+            let mut stream = ArrowStream::new(&query.no_rows())?;
+            Ok((stream.take(), Some(Part::Rows(query, stream))))
+        }
+        Part::Rows(mut query, mut stream) => match query.next().await.transpose()? {
+            Some(batch) => Ok((stream.rows(&batch)?, Some(Part::Rows(query, stream)))),
+            None => Ok((stream.end()?, None)),
+        },
+    }
+}
+
+/// Rows as the elements of a list of objects, a comma before each but the very first.
+fn push_rows(text: &mut String, batch: &Batch, times: Times, is_first: bool) -> Result<(), Error> {
+    text.push_str(&super::rows::joined(&batch.json_objects(times)?, is_first));
+    Ok(())
+}

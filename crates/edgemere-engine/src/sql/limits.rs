@@ -1,0 +1,27 @@
+//! What queries may use.
+
+use std::time::Duration;
+
+/// What queries may use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The memory of one query, in bytes; what needs more goes to disk.
+    pub memory_bytes: usize,
+    /// The memory of all queries together, in bytes.
+    pub memory_total_bytes: usize,
+    /// The disk space for what does not fit in memory, in bytes; none without any.
+    pub spill_bytes: u64,
+    /// How long a query may take when it does not say otherwise.
+    pub time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            memory_bytes: 512 << 20,
+            memory_total_bytes: 1 << 30,
+            spill_bytes: 16 << 30,
+            time: Duration::from_secs(300),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! When a query is to stop, and conditions that look at it.
+//!
+//! A join with a condition that holds for hardly any pair goes through all pairs of a batch with the
+//! other side before it gives anything, which may be billions. Its condition fails when the query is
+//! to stop, and with it the join.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::{DataType, Schema};
+use datafusion::common::{Result, exec_err};
+use datafusion::logical_expr::ColumnarValue;
+use datafusion::physical_expr::PhysicalExpr;
+use tokio::time::{Instant, timeout_at};
+
+use super::error::Error;
+
+/// When a query is to stop: when its time is over, or nobody wants it any more.
+#[derive(Clone, Debug)]
+pub(super) struct Stop {
+    time: Duration,
+    end: Instant,
+    unwanted: Arc<AtomicBool>,
+}
+
+impl Stop {
+    /// The time begins now.
+    pub(super) fn after(time: Duration) -> Self {
+        Self { time, end: Instant::now() + time, unwanted: Arc::default() }
+    }
+
+    /// Waits for something until the time is over.
+    pub(super) async fn wait<T>(&self, work: impl Future<Output = T>) -> Result<T, Error> {
+        timeout_at(self.end, work).await.map_err(|_| Error::TimeOut { limit: self.time })
+    }
+
+    /// Why a query really failed: what fails because the time is over is not at fault.
+    pub(super) fn reason(&self, error: Error) -> Error {
+        match Instant::now() >= self.end {
+            true => Error::TimeOut { limit: self.time },
+            false => error,
+        }
+    }
+
+    /// Nobody wants the query any more.
+    pub(super) fn now(&self) {
+        self.unwanted.store(true, Ordering::Relaxed);
+    }
+
+    fn is_now(&self) -> bool {
+        self.unwanted.load(Ordering::Relaxed) || Instant::now() >= self.end
+    }
+}
+
+/// A condition that fails when the query is to stop.
+#[derive(Debug)]
+pub(super) struct Stoppable {
+    pub(super) condition: Arc<dyn PhysicalExpr>,
+    pub(super) stop: Stop,
+}
+
+impl PhysicalExpr for Stoppable {
+    fn data_type(&self, schema: &Schema) -> Result<DataType> {
+        self.condition.data_type(schema)
+    }
+
+    fn nullable(&self, schema: &Schema) -> Result<bool> {
+        self.condition.nullable(schema)
+    }
+
+    fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
+        match self.stop.is_now() {
+            true => exec_err!("the query is to stop"),
+            false => self.condition.evaluate(batch),
+        }
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
+        vec![&self.condition]
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn PhysicalExpr>>,
+    ) -> Result<Arc<dyn PhysicalExpr>> {
+        let condition = children.pop().unwrap_or_else(|| Arc::clone(&self.condition));
+        Ok(Arc::new(Self { condition, stop: self.stop.clone() }))
+    }
+
+    fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.condition.fmt_sql(f)
+    }
+}
+
+impl fmt::Display for Stoppable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.condition)
+    }
+}
+
+impl PartialEq for Stoppable {
+    fn eq(&self, other: &Self) -> bool {
+        self.condition.eq(&other.condition)
+    }
+}
+
+impl Eq for Stoppable {}
+
+impl Hash for Stoppable {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.condition.hash(state);
+    }
+}

@@ -35,6 +35,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("edgemere-ledger", &[]),
     ("clap-serve", &["mcp-serve"]),
     ("mcp-serve", &[]),
+    ("edgemere-fuzz", &["edgemere-command", "edgemere-engine", "edgemere-ledger"]),
     ("xtask", &["edgemere-command"]),
 ];
 

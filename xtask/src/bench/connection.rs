@@ -2,7 +2,7 @@
 //! most of what is measured. It understands the answers of our own node and no others.
 
 use std::{
-    io::{BufRead, BufReader, Write},
+    io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpStream},
     time::Duration,
 };
@@ -65,8 +65,9 @@ impl Connection {
                 if buffer.is_empty() {
                     bail!("the answer was cut off");
                 }
-                let taken = buffer.len().min(left);
-                each(&buffer[..taken])?;
+                let piece = buffer.get(..left).unwrap_or(buffer);
+                each(piece)?;
+                let taken = piece.len();
                 self.stream.consume(taken);
                 left -= taken;
             }
@@ -112,9 +113,9 @@ fn read(stream: &mut impl BufRead) -> Result<String> {
         }
         None => {
             while let Some(size) = chunk(stream)? {
-                let start = body.len();
-                body.resize(start + size, 0);
-                stream.read_exact(&mut body[start..])?;
+                if stream.by_ref().take(size as u64).read_to_end(&mut body)? < size {
+                    bail!("the answer was cut off");
+                }
                 stream.read_line(&mut String::new())?;
             }
         }

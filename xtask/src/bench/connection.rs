@@ -82,7 +82,11 @@ fn chunk(stream: &mut impl BufRead) -> Result<Option<usize>> {
     let mut line = String::new();
     stream.read_line(&mut line)?;
     let size = usize::from_str_radix(line.trim(), 16).context("the answer was cut off")?;
-    Ok(Some(size).filter(|size| *size > 0))
+    if size == 0 {
+        stream.read_line(&mut line)?;
+        return Ok(None);
+    }
+    Ok(Some(size))
 }
 
 /// Whether all is well, the first line, and the length of the body unless it comes in chunks.
@@ -145,7 +149,9 @@ mod tests {
 
     #[test]
     fn an_answer_may_come_in_chunks() {
-        let mut stream = &b"HTTP/1.1 200 OK\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n"[..];
+        let whole = "HTTP/1.1 200 OK\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n";
+        let mut stream = whole.repeat(2).leak().as_bytes();
+        assert_eq!(read(&mut stream).unwrap(), "abcd");
         assert_eq!(read(&mut stream).unwrap(), "abcd");
         let mut cut = &b"HTTP/1.1 200 OK\r\n\r\n3\r\nabc\r\n"[..];
         assert!(read(&mut cut).is_err());

@@ -30,9 +30,9 @@ fn ingest(node: &Node, table: &str, kind: &str, body: impl Into<reqwest::Body>) 
 async fn select(node: &Node, sql: &str) -> Value {
     let url = format!("{}/api/v1/sql", node.url());
     let request = Client::new().post(url).header("accept", "application/json");
-    let (status, rows) = reply(request.json(&json!({ "dbms": "d", "sql": sql }))).await;
-    assert_eq!(status, 200, "{rows}");
-    rows
+    let (status, mut answer) = reply(request.json(&json!({ "dbms": "d", "sql": sql }))).await;
+    assert_eq!(status, 200, "{answer}");
+    answer["rows"].take()
 }
 
 #[tokio::test]

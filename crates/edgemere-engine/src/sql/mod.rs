@@ -17,12 +17,14 @@ mod catalog;
 mod dialect;
 mod error;
 mod explain;
+mod forbidden;
 mod functions;
 mod include;
 mod queries;
 mod range;
 mod scope;
 mod shape;
+mod size;
 mod source;
 mod stream;
 mod validate;
@@ -66,6 +68,10 @@ pub struct Limits {
     /// How long a query may take when it does not say otherwise.
     pub time: Duration,
 }
+
+/// The stack that a thread needs to plan and run the deepest query that is let through: a node starts
+/// its threads with it.
+pub const STACK_BYTES: usize = 8 << 20;
 
 /// How many consumers of memory an error about memory names.
 const CONSUMERS_NAMED: usize = 3;
@@ -187,6 +193,7 @@ impl Sql {
             .with_default_features()
             .build();
         let context = SessionContext::new_with_state(state);
+        forbidden::take_away(&context);
         functions::register(&context);
         let tables = Arc::new(catalog::Catalog::new(self.storage.clone()));
         context.register_catalog(catalog::CATALOG, Arc::clone(&tables) as _);

@@ -38,6 +38,9 @@ pub enum Error {
         /// What the statement does.
         what: String,
     },
+    /// An IN with a query in it stands where its unknown would be lost.
+    #[error("IN (SELECT …) inside of another expression is not supported")]
+    NotIn,
     /// A function of EdgeLake's is used wrongly.
     #[error("{name}: {reason}{}", place(position))]
     Function {
@@ -205,6 +208,9 @@ impl Error {
                 Some("give it another name in the result: extend = (@ip as NAME)".into())
             }
             Self::NotReadOnly { .. } => Some("send one SELECT".into()),
+            Self::NotIn => {
+                Some("join it with AND, OR and NOT only, or write EXISTS (SELECT …)".into())
+            }
             Self::TooComplex { .. } => {
                 Some("ask in parts, and write long lists of values as IN (…)".into())
             }

@@ -20,6 +20,7 @@ mod explain;
 mod forbidden;
 mod functions;
 mod include;
+mod membership;
 mod queries;
 mod range;
 mod scope;

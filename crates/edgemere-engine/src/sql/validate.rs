@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast::{Query, Select, SetExpr, Statement, Visit, 
 
 use super::error::Error;
 use super::views::Names;
-use super::size;
+use super::{membership, size};
 use crate::storage::Storage;
 
 /// The plan of a statement that only reads.
@@ -33,7 +33,7 @@ pub(super) async fn plan(names: Names<'_>, statement: Statement) -> Result<Logic
         .with_allow_statements(false)
         .verify_plan(&plan)
         .map_err(|error| Error::NotReadOnly { what: error.strip_backtrace() })?;
-    Ok(plan)
+    membership::mend(plan)
 }
 
 /// By its grammar the statement is a query, in which there are only queries that lock nothing.

@@ -23,6 +23,7 @@ select n from t order by n nulls last limit 1 offset 1
 select n from t limit 0
 select case when n = 1 then 'one' end from t
 select n from t where n in (select n from t) and exists (select 1 from t)
+select n from t where n not in (select n from t) or n is null
 select (select max(n) from t)
 select now() - 1 day, current_date, extract(year from now())
 select upper(s), length(s), substr(s, 1, 2), replace(s, 'a', 'b') from t

@@ -21,6 +21,7 @@ mod forbidden;
 mod functions;
 mod include;
 mod membership;
+mod physical;
 mod queries;
 mod range;
 mod scope;
@@ -155,8 +156,7 @@ impl Sql {
         let logical = self.logical(&session, dbms, sql, scope).await?;
         let state = session.context.state();
         let logical = state.optimize(&logical).map_err(Error::Plan)?;
-        let physical = state.query_planner().create_physical_plan(&logical, &state).await;
-        let physical = physical.map_err(Error::Plan)?;
+        let physical = physical::plan(&state, &logical).await?;
         let plan = Plan::new(&logical, physical.as_ref());
         Ok(Prepared { session, physical, plan })
     }

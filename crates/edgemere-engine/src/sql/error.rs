@@ -27,12 +27,23 @@ pub enum Error {
     /// There is more than one statement.
     #[error("there is more than one SQL statement")]
     SeveralStatements,
+    /// The statement is nested too deeply, or is made of too much.
+    #[error("the query is too complex: it has more than {limit} {what}")]
+    TooComplex {
+        /// What there is too much of.
+        what: &'static str,
+        /// How much there may be.
+        limit: usize,
+    },
     /// The statement does something else than read.
     #[error("only queries are run: {what} is not one")]
     NotReadOnly {
         /// What the statement does.
         what: String,
     },
+    /// An IN with a query in it stands where its unknown would be lost.
+    #[error("IN (SELECT …) inside of another expression is not supported")]
+    NotIn,
     /// A function of EdgeLake's is used wrongly.
     #[error("{name}: {reason}{}", place(position))]
     Function {
@@ -212,6 +223,12 @@ impl Error {
                 Some("give it another name in the result: extend = (@ip as NAME)".into())
             }
             Self::NotReadOnly { .. } => Some("send one SELECT".into()),
+            Self::NotIn => {
+                Some("join it with AND, OR and NOT only, or write EXISTS (SELECT …)".into())
+            }
+            Self::TooComplex { .. } => {
+                Some("ask in parts, and write long lists of values as IN (…)".into())
+            }
             Self::TimeOut { .. } => {
                 Some("ask for less, or give it longer: max_time = SECONDS".into())
             }

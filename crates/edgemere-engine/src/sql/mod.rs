@@ -21,16 +21,20 @@ mod catalog;
 mod dialect;
 mod error;
 mod explain;
+mod forbidden;
 mod functions;
 mod include;
 mod limits;
+mod membership;
 mod memory;
 mod modes;
+mod physical;
 mod plain;
 mod queries;
 mod range;
 mod scope;
 mod shape;
+mod size;
 mod source;
 mod stop;
 mod stream;
@@ -72,6 +76,10 @@ use self::views::Names;
 use self::workers::Workers;
 pub use self::zone::Zone;
 use crate::storage::Storage;
+
+/// The stack that a thread needs to plan and run the deepest query that is let through: a node starts
+/// its threads with it.
+pub const STACK_BYTES: usize = 8 << 20;
 
 /// How many consumers of memory an error about memory names.
 const CONSUMERS_NAMED: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2);
@@ -212,8 +220,7 @@ impl Sql {
         let logical = self.logical(&session, dbms, sql, scope).await?;
         let state = session.context.state();
         let logical = state.optimize(&logical).map_err(Error::Plan)?;
-        let physical = state.query_planner().create_physical_plan(&logical, &state).await;
-        let physical = physical.map_err(Error::Plan)?;
+        let physical = physical::plan(&state, &logical).await?;
         let plan = Plan::new(&logical, physical.as_ref());
         Ok(Prepared { session, physical, plan })
     }
@@ -254,6 +261,7 @@ impl Sql {
             .with_default_features()
             .build();
         let context = SessionContext::new_with_state(state);
+        forbidden::take_away(&context);
         functions::register(&context);
         let tables = Arc::new(catalog::Catalog::new(self.storage.clone()));
         context.register_catalog(catalog::CATALOG, Arc::clone(&tables) as _);

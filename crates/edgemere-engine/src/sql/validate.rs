@@ -1,21 +1,23 @@
 //! Validation, before anything runs: the statement only reads, and everything that it names is
 //! there.
 
+use std::ops::ControlFlow;
+
 use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::execution::context::SQLOptions;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::Statement as DfStatement;
-use datafusion::sql::sqlparser::ast::Statement;
+use datafusion::sql::sqlparser::ast::{Query, Select, SetExpr, Statement, Visit, Visitor};
 
 use super::error::Error;
 use super::views::Names;
+use super::{membership, size};
 use crate::storage::Storage;
 
 /// The plan of a statement that only reads.
 pub(super) async fn plan(names: Names<'_>, statement: Statement) -> Result<LogicalPlan, Error> {
-    if !matches!(statement, Statement::Query(_)) {
-        return Err(Error::NotReadOnly { what: first_words(&statement) });
-    }
+    only_reads(&statement)?;
+    size::check_names(&statement)?;
     if !names.storage.databases().iter().any(|known| known == names.dbms) {
         return Err(unknown_table(names.storage, names.dbms, ""));
     }
@@ -23,6 +25,7 @@ pub(super) async fn plan(names: Names<'_>, statement: Statement) -> Result<Logic
     names.resolve(&statement).await?;
     let state = names.session.state_in(names.dbms);
     let plan = state.statement_to_plan(statement).await.map_err(plan_error)?;
+    size::check(&plan)?;
     // The statement is a query by its grammar; this proves it of everything inside.
     SQLOptions::new()
         .with_allow_ddl(false)
@@ -30,7 +33,48 @@ pub(super) async fn plan(names: Names<'_>, statement: Statement) -> Result<Logic
         .with_allow_statements(false)
         .verify_plan(&plan)
         .map_err(|error| Error::NotReadOnly { what: error.strip_backtrace() })?;
-    Ok(plan)
+    membership::mend(plan)
+}
+
+/// By its grammar the statement is a query, in which there are only queries that lock nothing.
+fn only_reads(statement: &Statement) -> Result<(), Error> {
+    match statement.visit(&mut OnlyReads) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(what) => Err(Error::NotReadOnly { what }),
+    }
+}
+
+struct OnlyReads;
+
+impl Visitor for OnlyReads {
+    type Break = String;
+
+    fn pre_visit_statement(&mut self, statement: &Statement) -> ControlFlow<String> {
+        match statement {
+            Statement::Query(_) => ControlFlow::Continue(()),
+            other => ControlFlow::Break(first_words(other)),
+        }
+    }
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<String> {
+        if let Some(lock) = query.locks.first() {
+            return ControlFlow::Break(lock.to_string());
+        }
+        match query.body.as_ref() {
+            SetExpr::Insert(inner)
+            | SetExpr::Update(inner)
+            | SetExpr::Delete(inner)
+            | SetExpr::Merge(inner) => ControlFlow::Break(first_words(inner)),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<String> {
+        match &select.into {
+            Some(into) => ControlFlow::Break(format!("SELECT {into}")),
+            None => ControlFlow::Continue(()),
+        }
+    }
 }
 
 fn first_words(statement: &Statement) -> String {

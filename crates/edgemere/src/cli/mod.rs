@@ -128,7 +128,11 @@ impl Command {
 
 /// A runtime for a node.
 fn node_runtime() -> anyhow::Result<Runtime> {
-    Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")
+    Builder::new_multi_thread()
+        .thread_stack_size(edgemere_engine::sql::STACK_BYTES)
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")
 }
 
 /// A runtime for a client, which does one thing at a time.

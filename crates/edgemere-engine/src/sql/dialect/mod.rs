@@ -1,5 +1,6 @@
 //! EdgeLake's own SQL, turned into what DataFusion understands.
 //!
+//! 0. `nesting` refuses what no stack would hold.
 //! 1. `tokens` mends what no SQL parser reads: `now() - 1 day`, `-3d`, `period(…, and …)`,
 //!    `x::timediff(now())`.
 //! 2. The parser makes a statement of it, of which there must be one.
@@ -14,25 +15,27 @@ mod calls;
 mod casts;
 mod increments;
 mod names;
+mod nesting;
 mod parts;
 mod period;
+mod postgres;
 mod range;
 mod tokens;
 mod units;
 
 use datafusion::sql::sqlparser::ast::{Query, Statement};
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Tokenizer;
 
 pub(super) use self::automatic::TimeRange;
 pub(super) use self::increments::HIDDEN;
 pub use self::parts::{condition, results};
+use self::postgres::Postgres;
 use self::tokens::{Mended, OwnCast, mend};
 use super::error::Error;
 
-/// How deep expressions may be nested.
-const DEPTH_MAX: usize = 100;
+/// How deep the parser goes; `nesting` lets through nothing that is deeper.
+const DEPTH_MAX: usize = 2 * nesting::DEPTH_MAX;
 
 /// A statement that was read, and is not yet all SQL.
 #[derive(Clone, Debug)]
@@ -84,13 +87,14 @@ fn rewrite(query: &mut Query, casts: &[OwnCast]) -> Result<(), Error> {
 }
 
 fn parser() -> Parser<'static> {
-    Parser::new(&PostgreSqlDialect {}).with_recursion_limit(DEPTH_MAX)
+    Parser::new(&Postgres).with_recursion_limit(DEPTH_MAX)
 }
 
 fn parse(sql: &str) -> Result<(Statement, Vec<OwnCast>), Error> {
-    let tokens = Tokenizer::new(&PostgreSqlDialect {}, sql)
+    let tokens = Tokenizer::new(&Postgres, sql)
         .tokenize_with_location()
         .map_err(|error| syntax(sql, &error.to_string()))?;
+    nesting::check(&tokens)?;
     let Mended { tokens, casts } = mend(sql, tokens);
     let mut statements = parser()
         .with_tokens_with_locations(tokens)

@@ -1,11 +1,11 @@
 //! Parts of a query that come by themselves, each proved to be no more than such a part.
 
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer, Whitespace};
 
+use super::postgres::Postgres;
 use super::tokens::{Mended, mend};
-use super::{parser, parser_message, syntax};
+use super::{nesting, parser, parser_message, syntax};
 use crate::sql::error::Error;
 
 /// A text that is one expression, without the comments in it.
@@ -22,9 +22,10 @@ fn part(
     text: &str,
     parse: impl Fn(&mut Parser<'static>) -> Result<(), ParserError>,
 ) -> Result<String, Error> {
-    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text)
+    let tokens = Tokenizer::new(&Postgres, text)
         .tokenize_with_location()
         .map_err(|error| syntax(text, &error.to_string()))?;
+    nesting::check(&tokens)?;
     let without_comments: String = tokens.iter().map(|token| written(&token.token)).collect();
     let Mended { tokens, .. } = mend(text, tokens);
     let mut parser = parser().with_tokens_with_locations(tokens);

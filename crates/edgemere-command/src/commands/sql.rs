@@ -3,6 +3,7 @@
 mod extend;
 mod include;
 mod max_time;
+mod modes;
 pub(crate) mod series;
 
 use std::fmt;
@@ -16,7 +17,6 @@ use crate::declaration::{Declaration, Effect};
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::format::Format;
-use crate::format::modes::EVENT_ROWS;
 use crate::format::rows::Rows;
 use crate::language::cursor::Cursor;
 use crate::language::lexer::{Token, quote, word_or_quote};
@@ -34,13 +34,6 @@ pub(crate) struct Sql {
     extend: Vec<Column>,
     sql: String,
 }
-
-/// How many rows are collected when nobody says otherwise, and at most.
-const LIMIT: usize = 10_000;
-const LIMIT_MAX: usize = 1_000_000;
-
-/// How many rows an event may have.
-const BATCH_ROWS_MAX: usize = 100_000;
 
 impl Declared for Sql {
     const DECLARATION: &'static Declaration = &Declaration {
@@ -64,10 +57,9 @@ Europe/Rome. \"include\" asks the rows of further tables as if they were the que
 \"extend\" puts columns in front: @ip, @port, @ip_port, @node_name, @dbms_name, @table_name, and \
 +NAME for a variable of the node.
 
-
-Two formats are for programs that want all or nothing: \"batch\" collects up to \"limit\" rows \
-(10000 without) in one object and says when there are more, and \"events\" sends \"batch_rows\" rows \
-(100 without) at a time and says at the end that it was all, or why not.",
+Two formats are for programs that must know when they have all rows: \"batch\" collects up to \
+\"limit\" rows (10000 without) in one object and says when there are more, and \"events\" sends \
+\"batch_rows\" rows (100 without) at a time and says at the end that it was all, or why not.",
         examples: &[
             "sql new_company format = json select count(*), avg(value) from rand_data",
             "sql new_company format = mcp \"select device_name, max(value) from rand_data group by 1\"",
@@ -131,7 +123,8 @@ Two formats are for programs that want all or nothing: \"batch\" collects up to 
     async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
         let started = Instant::now();
         let (times, zone) = self.zone(context)?;
-        let limit = self.limit(context)?;
+        let limit = modes::limit(&self.options, context)?;
+        let rows_at_once = modes::rows_at_once(&self.options, context)?;
         let scope = Scope {
             include: include::tables(&self.include, context)?,
             extend: extend::extensions(&self.extend, &self.dbms, context),
@@ -141,9 +134,8 @@ Two formats are for programs that want all or nothing: \"batch\" collects up to 
             rows_max: limit.map(|limit| limit + 1),
         };
         let statistics = self.options.flag("stat", true)?;
-        let rows_at_once = self.number(context, "batch_rows", BATCH_ROWS_MAX, "rows")?;
-        let rows_at_once = rows_at_once.unwrap_or(EVENT_ROWS);
-        let sql = context.node.engine().sql().asked_by(context.principal.name());
+        let engine = context.node.engine();
+        let sql = engine.sql().asked_by(context.principal.name());
         let mut query = sql.ask(&self.dbms, &self.sql, &scope).await?;
         if let Some(limit) = limit {
             return Ok(Reply::collected(collect(query, limit).await?, times));
@@ -169,40 +161,6 @@ impl Sql {
                 return Ok(());
             }
         }
-    }
-
-    /// The most rows of `format = batch`; of every other format the statement's own LIMIT is right.
-    fn limit(&self, context: &Context<'_>) -> Result<Option<usize>, Error> {
-        let limit = self.number(context, "limit", LIMIT_MAX, "rows")?;
-        match (self.options.output.format, limit) {
-            (Some(Format::Batch), limit) => Ok(Some(limit.unwrap_or(LIMIT))),
-            (_, None) => Ok(None),
-            (_, Some(limit)) => Err(Error::BadValue {
-                key: "limit".into(),
-                value: limit.to_string(),
-                expected: "\"format = batch\" beside it, or LIMIT in the SQL".into(),
-                at: None,
-            }),
-        }
-    }
-
-    /// The value of a key that is a number from 1 on.
-    fn number(
-        &self,
-        context: &Context<'_>,
-        key: &str,
-        max: usize,
-        unit: &str,
-    ) -> Result<Option<usize>, Error> {
-        let Some(term) = self.options.get(key) else { return Ok(None) };
-        let text = term.text(&context.node.variables)?;
-        let number = text.parse().ok().filter(|number| (1..=max).contains(number));
-        number.map(Some).ok_or_else(|| Error::BadValue {
-            key: key.into(),
-            value: text,
-            expected: format!("1 to {max} {unit}"),
-            at: None,
-        })
     }
 
     /// How times look, and the zone that they are in.

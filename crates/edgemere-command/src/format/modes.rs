@@ -12,9 +12,6 @@ use super::rows::Rows;
 use super::{Content, Media, Rendered};
 use crate::error::{Error, Kind};
 
-/// How many rows an event has when nobody says otherwise.
-pub(crate) const EVENT_ROWS: usize = 100;
-
 /// How events are told apart on their way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Frame {

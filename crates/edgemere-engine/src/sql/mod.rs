@@ -65,7 +65,6 @@ pub use self::explain::{Plan, ResultColumn};
 pub use self::limits::Limits;
 use self::memory::{Share, Total};
 pub use self::modes::{COLLECTED_BYTES_MAX, Collected, Event, Events, collect, events};
-use self::queries::Ticket;
 pub use self::queries::{Queries, State, Status};
 pub use self::scope::{Extended, Extension, Scope, TableName};
 use self::stop::Stop;
@@ -128,7 +127,7 @@ impl Sql {
         let memory = Arc::new(Total::new(limits.memory_total_bytes));
         let workers = Arc::new(Workers::start().map_err(Error::Threads)?);
         let (queries, caller) = (Queries::default(), "".into());
-        Ok(Self { storage, runtime, limits, memory, workers, queries, caller })
+        Ok(Self { storage, runtime, limits, queries, caller, memory, workers })
     }
 
     /// The same SQL, on behalf of somebody whom [`Queries`] shows.
@@ -153,54 +152,47 @@ impl Sql {
         self.ask(dbms, sql, &Scope { time, ..Scope::default() }).await
     }
 
-    /// The same with more options. Its time begins here, with the planning.
+    /// The same with more options. The query's time begins here, with the planning.
     pub async fn ask(&self, dbms: &str, sql: &str, scope: &Scope) -> Result<Query, Error> {
         let ticket = self.queries.begin(&self.caller, dbms, sql);
         let stop = Stop::after(scope.time.unwrap_or(self.limits.time));
-        let planned = self.planned(dbms, sql, scope, &stop, &ticket).await;
-        let planned = planned.inspect_err(|error| ticket.failed(error))?;
+        let (this, dbms, sql) = (self.clone(), dbms.to_owned(), sql.to_owned());
+        let (scope, end) = (scope.clone(), stop.clone());
+        let planning = async move { this.begin(&dbms, &sql, &scope, &end).await };
+        let mut planning = self.workers.run(Box::pin(planning));
+        let planned = tokio::select! {
+            biased;
+            () = ticket.cancelled() => Err(Error::Cancelled),
+            planned = stop.wait(planning.join_next()) => match planned {
+                Ok(Some(planned)) => planned.map_err(lost).flatten(),
+                Ok(None) => Err(Error::Stopped),
+                Err(error) => Err(error),
+            },
+        };
+        let (planned, plan) = planned.inspect_err(|error| ticket.failed(error))?;
+        ticket.planned(plan);
         Ok(Query::start(planned, &self.workers, stop, ticket))
     }
 
     /// How many queries run. One that was dropped counts until all of its work has stopped.
+    #[must_use]
     pub fn running(&self) -> usize {
         self.memory.queries()
     }
 
     /// How much memory queries have taken for what they do, in bytes.
+    #[must_use]
     pub fn memory_used_bytes(&self) -> usize {
         self.memory.used_bytes()
     }
 
     /// How much queries have written to disk because it did not fit in memory, in bytes.
+    #[must_use]
     pub fn spilled_bytes(&self) -> u64 {
         self.runtime.disk_manager.used_disk_space()
     }
 
-    /// Has a query planned where queries run, for as long as it may take.
-    async fn planned(
-        &self,
-        dbms: &str,
-        sql: &str,
-        scope: &Scope,
-        stop: &Stop,
-        ticket: &Ticket,
-    ) -> Result<Planned, Error> {
-        let (this, dbms, sql) = (self.clone(), dbms.to_owned(), sql.to_owned());
-        let (scope, end) = (scope.clone(), stop.clone());
-        let planning = async move { this.plan(&dbms, &sql, &scope, &end).await };
-        let mut planning = self.workers.run(planning);
-        let planned = tokio::select! {
-            biased;
-            () = ticket.cancelled() => return Err(Error::Cancelled),
-            planned = stop.wait(planning.join_next()) => planned?,
-        };
-        let (planned, plan) = planned.ok_or(Error::Stopped)?.map_err(lost)??;
-        ticket.planned(plan);
-        Ok(planned)
-    }
-
-    async fn plan(
+    async fn begin(
         &self,
         dbms: &str,
         sql: &str,
@@ -238,8 +230,7 @@ impl Sql {
         let queried = reading.query().and_then(include::queried);
         include::apply(names, queried.clone(), &scope.include).await?;
         let plan = names.plan(reading).await?;
-        let plan = shape::shape(plan, scope, queried.as_ref())?;
-        up_to(plan, scope.rows_max)
+        up_to(shape::shape(plan, scope, queried.as_ref())?, scope.rows_max)
     }
 
     /// Where the names of a query are looked up.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::Notify;
+use tokio::sync::watch;
 
 use super::batch::Batch;
 use super::error::Error;
@@ -81,7 +81,7 @@ struct Entry {
     batches: AtomicU64,
     rows: AtomicU64,
     progress: Mutex<Progress>,
-    cancelled: Notify,
+    cancelled: watch::Sender<bool>,
 }
 
 #[derive(Debug)]
@@ -112,7 +112,7 @@ impl Queries {
                 elapsed: None,
                 plan: None,
             }),
-            cancelled: Notify::new(),
+            cancelled: watch::Sender::new(false),
         });
         list.queries.push_back(Arc::clone(&entry));
         list.forget();
@@ -142,7 +142,7 @@ impl Queries {
     pub fn cancel(&self, id: u64) -> Option<bool> {
         let entry = self.find(id)?;
         let ended = entry.end(State::Cancelled);
-        entry.cancelled.notify_one();
+        entry.cancelled.send_replace(true);
         Some(ended)
     }
 
@@ -236,9 +236,15 @@ impl Ticket {
         }
     }
 
-    /// Waits until the query is cancelled.
-    pub(super) async fn cancelled(&self) {
-        self.entry.cancelled.notified().await;
+    /// Waits until the query is cancelled. Any number may wait.
+    pub(super) fn cancelled(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut cancelled = self.entry.cancelled.subscribe();
+        async move {
+            if cancelled.wait_for(|cancelled| *cancelled).await.is_err() {
+                // Nobody can cancel it any more.
+                std::future::pending().await
+            }
+        }
     }
 }
 

@@ -15,7 +15,7 @@ pub struct Scope {
     pub zone: Option<Zone>,
     /// How long the query may take.
     pub time: Option<Duration>,
-    /// How many rows are wanted at most.
+    /// How many rows are wanted at most. What is more is not computed.
     pub rows_max: Option<usize>,
 }
 

@@ -15,7 +15,7 @@ use arrow::datatypes::{DataType, Schema};
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::PhysicalExpr;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::error::Error;
 
@@ -35,13 +35,23 @@ impl Stop {
 
     /// Waits for something until the time is over.
     pub(super) async fn wait<T>(&self, work: impl Future<Output = T>) -> Result<T, Error> {
-        timeout_at(self.end, work).await.map_err(|_| Error::TimeOut { limit: self.time })
+        timeout_at(self.end, work).await.map_err(|_| self.time_out())
+    }
+
+    /// Waits until the time is over, and says so.
+    pub(super) async fn over(&self) -> Error {
+        sleep_until(self.end).await;
+        self.time_out()
+    }
+
+    fn time_out(&self) -> Error {
+        Error::TimeOut { limit: self.time }
     }
 
     /// Why a query really failed: what fails because the time is over is not at fault.
     pub(super) fn reason(&self, error: Error) -> Error {
         match Instant::now() >= self.end {
-            true => Error::TimeOut { limit: self.time },
+            true => self.time_out(),
             false => error,
         }
     }

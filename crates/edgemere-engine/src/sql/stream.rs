@@ -42,6 +42,8 @@ pub struct Query {
     stop: Stop,
     /// The first rows, when they were asked for before anyone took them.
     first: Option<Batch>,
+    /// Whether there are no more rows.
+    has_ended: bool,
     /// Where others see how far it is.
     ticket: Ticket,
     /// The threads that it runs on are there as long as it is.
@@ -58,12 +60,17 @@ impl Query {
     ) -> Self {
         let schema = planned.batches.schema();
         let (sender, batches) = mpsc::channel(BATCHES_READY);
-        let time = stop.clone();
+        let (time, cancelled) = (stop.clone(), ticket.cancelled());
         let work = workers.run(async move {
-            let ended = time.wait(pump(planned, sender)).await.flatten();
+            let ended = tokio::select! {
+                biased;
+                () = cancelled => Err(Error::Cancelled),
+                ended = time.wait(pump(planned, sender)) => ended.flatten(),
+            };
             ended.map_err(|error| time.reason(error))
         });
-        Self { schema, batches, work, stop, first: None, ticket, _workers: Arc::clone(workers) }
+        let (first, has_ended, workers) = (None, false, Arc::clone(workers));
+        Self { schema, batches, work, stop, first, has_ended, ticket, _workers: workers }
     }
 
     /// The names of the columns of the result.
@@ -89,19 +96,24 @@ impl Query {
         if let Some(first) = self.first.take() {
             return Some(Ok(first));
         }
-        let next = receive(&mut self.batches, &mut self.work);
-        // The work has the same end. This one also holds for work that does not look at the clock.
+        if self.has_ended {
+            return None;
+        }
+        // Whatever is ready: one that was cancelled or has no time left gives no more rows. The work
+        // has the same ends; these also hold for work that does not look at the clock.
         let next = tokio::select! {
             biased;
             () = self.ticket.cancelled() => Some(Err(Error::Cancelled)),
-            next = self.stop.wait(next) => next.and_then(Option::transpose).transpose(),
+            over = self.stop.over() => Some(Err(over)),
+            next = receive(&mut self.batches, &mut self.work) => next,
         };
+        self.ticket.note(next.as_ref());
         if !matches!(next, Some(Ok(_))) {
+            self.has_ended = true;
             self.stop.now();
             self.work.abort_all();
             self.batches.close();
         }
-        self.ticket.note(next.as_ref());
         next
     }
 }

@@ -9,6 +9,8 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
+use super::STACK_BYTES;
+
 /// The threads of all queries.
 #[derive(Debug)]
 pub(super) struct Workers {
@@ -22,6 +24,7 @@ impl Workers {
         let threads = available_parallelism().map_or(1, std::num::NonZero::get);
         let mut builder = Builder::new_multi_thread();
         builder.worker_threads(threads).thread_name("edgemere-sql").enable_all();
+        builder.thread_stack_size(STACK_BYTES);
         Ok(Self { runtime: Some(builder.build()?) })
     }
 

@@ -24,7 +24,7 @@ pub(crate) struct Folder {
 impl Folder {
     /// Makes the folder when it is missing, and locks it.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
-        // Queries find files by whole paths, also when the process was started elsewhere.
+        // Queries know files by URLs, which are never relative.
         let path = &std::path::absolute(path).map_err(|error| Error::io("find", path, error))?;
         create_durably(path)?;
         let name = path.join("storage.lock");

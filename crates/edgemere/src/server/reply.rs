@@ -22,12 +22,13 @@ const RETRY_AFTER_S: u64 = 1;
 #[derive(Debug)]
 pub(super) struct Failure {
     kind: Kind,
-    status: u16,
     code: u16,
     text: String,
     message: String,
     hint: Option<String>,
     column: Option<usize>,
+    /// The HTTP status, where the kind alone says too little a closer one.
+    status: u16,
     /// When to come back, of somebody who sends more than the node can take.
     retry_after_s: Option<u64>,
 }
@@ -74,7 +75,8 @@ impl Failure {
     fn own(kind: Kind, (code, text): (u16, &str), message: String, hint: Option<&str>) -> Self {
         let hint = hint.map(String::from);
         let (status, text) = (kind.http_status(), text.into());
-        Self { kind, code, text, message, hint, column: None, status, retry_after_s: None }
+        let (column, retry_after_s) = (None, None);
+        Self { kind, code, text, message, hint, column, status, retry_after_s }
     }
 
     /// EdgeLake's error object. What an internal error is about is only in the log.
@@ -108,12 +110,12 @@ impl From<Error> for Failure {
         let code = error.code();
         Self {
             kind: error.kind(),
-            status: error.http_status(),
             code: code.number,
             text: code.text.into_owned(),
             message: error.message(),
             hint: error.hint(),
             column: error.at().map(|at| at.start + 1),
+            status: error.http_status(),
             retry_after_s: error.retry_after().map(|time| time.as_secs().max(1)),
         }
     }

@@ -6,6 +6,7 @@ use datafusion::physical_plan::{ExecutionPlan, displayable};
 
 use super::error::Error;
 use super::scope::Scope;
+use super::stream::lost;
 use super::views::{self, Names};
 use super::{Sql, dialect};
 
@@ -42,26 +43,45 @@ pub struct ResultColumn {
 impl Sql {
     /// Validates and plans a query, and does not run it.
     pub async fn explain(&self, dbms: &str, sql: &str) -> Result<Plan, Error> {
-        Ok(self.prepare(dbms, sql, &Scope::default()).await?.plan)
+        let (this, dbms, sql) = (self.clone(), dbms.to_owned(), sql.to_owned());
+        let plan = async move { Ok(this.prepare(&dbms, &sql, &Scope::default()).await?.plan) };
+        self.on_workers(plan).await
     }
 
     /// Validates a query, and gives the columns of its result.
     pub async fn columns(&self, dbms: &str, sql: &str) -> Result<Vec<ResultColumn>, Error> {
-        let session = self.session(dbms);
-        let plan = self.logical(&session, dbms, sql, &Scope::default()).await?;
-        let columns = plan.schema().fields().iter().map(|field| ResultColumn {
-            name: field.name().clone(),
-            type_name: type_name(field.data_type()),
-        });
-        Ok(columns.collect())
+        let (this, dbms, sql) = (self.clone(), dbms.to_owned(), sql.to_owned());
+        let columns = async move {
+            let session = this.session(&dbms);
+            let plan = this.logical(&session, &dbms, &sql, &Scope::default()).await?;
+            let columns = plan.schema().fields().iter().map(|field| ResultColumn {
+                name: field.name().clone(),
+                type_name: type_name(field.data_type()),
+            });
+            Ok(columns.collect())
+        };
+        self.on_workers(columns).await
     }
 
     /// Validates a query that is to be a view.
     pub async fn check_view(&self, dbms: &str, sql: &str) -> Result<(), Error> {
-        let session = self.session(dbms);
-        let names = Names { depth: 1, ..self.names(&session, dbms) };
-        let plan = names.plan(dialect::Reading::of(sql)?).await?;
-        views::check_columns(&plan)
+        let (this, dbms, sql) = (self.clone(), dbms.to_owned(), sql.to_owned());
+        let check = async move {
+            let session = this.session(&dbms);
+            let names = Names { depth: 1, ..this.names(&session, &dbms) };
+            let plan = names.plan(dialect::Reading::of(&sql)?).await?;
+            views::check_columns(&plan)
+        };
+        self.on_workers(check).await
+    }
+
+    /// Plans where queries run: the threads there have the stack that it takes.
+    async fn on_workers<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, Error>> + Send + 'static,
+    ) -> Result<T, Error> {
+        let mut running = self.workers.run(Box::pin(work));
+        running.join_next().await.ok_or(Error::Stopped)?.map_err(lost)?
     }
 }
 

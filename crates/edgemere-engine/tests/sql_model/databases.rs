@@ -32,7 +32,7 @@ impl Databases {
         let folder = tempfile::tempdir().unwrap();
         let runtime = Runtime::new().unwrap();
         let options = storage::Options { background: false, ..storage::Options::default() };
-        let (engine, _) = Engine::open_with(folder.path(), options).unwrap();
+        let (engine, _) = Engine::open_with(folder.path(), options, Limits::default()).unwrap();
         runtime.block_on(async {
             for table in tables {
                 store(&engine, table).await;

@@ -2,7 +2,7 @@
 
 use edgemere_engine::ingest::Input;
 use edgemere_engine::schema::{Column, Kind as ColumnKind, Schema};
-use edgemere_engine::sql::Times;
+use edgemere_engine::sql::{Limits, Times};
 use edgemere_engine::{Engine, storage};
 use rusqlite::types::ValueRef;
 use serde_json::{Map, Value as Json};

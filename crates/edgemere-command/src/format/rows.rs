@@ -35,12 +35,18 @@ pub(super) fn render(rows: Rows, format: Format) -> Rendered {
         Format::Ndjson | Format::JsonOutput => Media::Ndjson,
         _ => Media::Json,
     };
-    let pieces = Pieces { rows, format, count: 0, widths: Vec::new(), next: Part::Beginning };
+    let pieces =
+        Pieces { rows, waiting: None, format, count: 0, widths: Vec::new(), next: Part::Beginning };
     Rendered { media, content: Content::Stream(pieces.stream()) }
 }
 
+/// How many rows are written at once.
+const PIECE_ROWS: usize = 1024;
+
 struct Pieces {
     rows: Rows,
+    /// Rows that have come and are not written yet.
+    waiting: Option<Batch>,
     format: Format,
     count: usize,
     widths: Vec<usize>,
@@ -73,7 +79,7 @@ impl Pieces {
                 self.next = Part::Rows;
                 self.beginning().map(Some)
             }
-            Part::Rows => match self.rows.query.next().await.transpose()? {
+            Part::Rows => match self.some_rows().await? {
                 Some(batch) => self.batch(&batch).map(Some),
                 None => {
                     self.next = Part::End;
@@ -82,6 +88,14 @@ impl Pieces {
             },
             Part::End => Ok(None),
         }
+    }
+
+    /// The next rows, few enough that they are on their way soon.
+    async fn some_rows(&mut self) -> Result<Option<Batch>, Error> {
+        if self.waiting.as_ref().is_none_or(|batch| batch.rows() == 0) {
+            self.waiting = self.rows.query.next().await.transpose()?;
+        }
+        Ok(self.waiting.as_mut().map(|batch| batch.take_front(PIECE_ROWS)))
     }
 
     fn beginning(&self) -> Result<String, Error> {

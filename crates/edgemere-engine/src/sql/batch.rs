@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, StringArray};
 use arrow::compute::cast;
 use arrow::csv::WriterBuilder as CsvBuilder;
-use arrow::datatypes::{DataType, DurationMicrosecondType, TimeUnit};
+use arrow::datatypes::{DataType, DurationMicrosecondType, Field, Schema, TimeUnit};
 use arrow::error::ArrowError;
 use arrow::json::StructMode;
 use arrow::json::writer::{LineDelimited, WriterBuilder};
@@ -13,6 +13,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 
 use super::error::Error;
 use super::functions::clock;
+use super::times;
 
 /// How times look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,7 +65,7 @@ impl Batch {
             .with_timestamp_format(times.format().into())
             .with_timestamp_tz_format(IN_ZONE.into())
             .build::<_, LineDelimited>(&mut bytes);
-        writer.write(&self.shown()?).and_then(|()| writer.finish()).map_err(encoding)?;
+        writer.write(&self.shown(times)?).and_then(|()| writer.finish()).map_err(encoding)?;
         text(bytes)
     }
 
@@ -76,7 +77,7 @@ impl Batch {
             .with_timestamp_format(times.format().into())
             .with_timestamp_tz_format(IN_ZONE.into())
             .build(&mut bytes);
-        writer.write(&self.shown()?).map_err(encoding)?;
+        writer.write(&self.shown(times)?).map_err(encoding)?;
         drop(writer);
         text(bytes)
     }
@@ -87,7 +88,7 @@ impl Batch {
             .with_null("null")
             .with_timestamp_format(Some(times.format()))
             .with_timestamp_tz_format(Some(IN_ZONE));
-        let shown = self.shown()?;
+        let shown = self.shown(times)?;
         let formatters = shown
             .columns()
             .iter()
@@ -97,19 +98,30 @@ impl Batch {
         Ok((0..self.rows()).map(row).collect())
     }
 
-    /// The rows with spans of time as on a clock, which no other form shows in a way people read.
-    fn shown(&self) -> Result<RecordBatch, Error> {
-        let is_span = |column: &ArrayRef| matches!(column.data_type(), DataType::Duration(_));
-        if !self.0.columns().iter().any(is_span) {
-            return Ok(self.0.clone());
-        }
+    /// The rows with times and spans of time as texts: spans as on a clock, since no other form shows
+    /// them in a way people read.
+    fn shown(&self, times: Times) -> Result<RecordBatch, Error> {
         let columns = self.0.columns().iter().zip(self.0.schema_ref().fields());
         let columns = columns.map(|(column, field)| {
-            let shown = if is_span(column) { clocks(column)? } else { Arc::clone(column) };
-            Ok((field.name().clone(), shown, true))
+            let shown = match column.data_type() {
+                DataType::Duration(_) => clocks(column)?,
+                _ => times::texts(column, times)?.unwrap_or_else(|| Arc::clone(column)),
+            };
+            Ok((Field::new(field.name(), shown.data_type().clone(), true), shown))
         });
         let columns = columns.collect::<Result<Vec<_>, ArrowError>>().map_err(encoding)?;
-        RecordBatch::try_from_iter_with_nullable(columns).map_err(encoding)
+        let (fields, columns): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
+        let options = RecordBatchOptions::new().with_row_count(Some(self.rows()));
+        RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)
+            .map_err(encoding)
+    }
+
+    /// Takes so many rows from the front, or all that there are.
+    pub fn take_front(&mut self, rows: usize) -> Self {
+        let taken = rows.min(self.rows());
+        let front = self.0.slice(0, taken);
+        self.0 = self.0.slice(taken, self.rows() - taken);
+        Self(front)
     }
 
     /// Which of the columns hold numbers.

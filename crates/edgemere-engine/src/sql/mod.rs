@@ -38,6 +38,7 @@ mod size;
 mod source;
 mod stop;
 mod stream;
+mod times;
 mod validate;
 mod views;
 mod workers;

@@ -151,7 +151,7 @@ impl History {
     /// How many rows may be there after a cut when so many steps were done: those that were
     /// acknowledged, or also those that were on their way.
     fn allowed(&self, done: usize) -> Vec<i64> {
-        let known = self.acknowledged.iter().filter(|(steps, _)| *steps <= done).next_back();
+        let known = self.acknowledged.iter().rfind(|(steps, _)| *steps <= done);
         let next = self.acknowledged.iter().find(|(steps, _)| *steps > done);
         known.into_iter().chain(next).map(|(_, rows)| *rows).collect()
     }
@@ -206,7 +206,7 @@ impl Checker {
                 let count = held.len() as i64;
                 assert!(held.into_iter().eq(0..count), "{what}: rows are lost or there twice");
                 // Opening and closing is most of the work, so not every disk is written to.
-                if self.opened % 16 == 0 {
+                if self.opened.is_multiple_of(16) {
                     append(&table, count..count + 3).await;
                     assert!(values(&table).into_iter().eq(0..count + 3), "{what}");
                 }

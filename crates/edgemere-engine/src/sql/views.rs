@@ -71,15 +71,21 @@ impl<'a> Names<'a> {
     }
 
     /// The plan of a query that was read. Automatic increments ask the rows first.
-    pub(super) async fn plan(self, reading: dialect::Reading) -> Result<LogicalPlan, Error> {
-        let range = match reading.question()? {
-            Some(question) => {
-                let plan = validate::plan(self, question).await?;
-                Some(range::ask(self.session, plan).await?)
-            }
-            None => None,
-        };
-        validate::plan(self, reading.finish(range)?).await
+    pub(super) fn plan(
+        self,
+        reading: dialect::Reading,
+    ) -> BoxFuture<'a, Result<LogicalPlan, Error>> {
+        async move {
+            let range = match reading.question()? {
+                Some(question) => {
+                    let plan = validate::plan(self, question).await?;
+                    Some(range::ask(self.session, plan).await?)
+                }
+                None => None,
+            };
+            validate::plan(self, reading.finish(range)?).await
+        }
+        .boxed()
     }
 }
 

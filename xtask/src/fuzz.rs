@@ -1,6 +1,6 @@
 //! `cargo xtask fuzz`: random input for everything that reads bytes from outside.
 
-use std::{fs, path::Path};
+use std::fs;
 
 use anyhow::{Context, Result, bail};
 
@@ -50,12 +50,47 @@ fn targets() -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The captured commands, so that the fuzzer need not invent the language first.
+/// What the targets begin with, so that they need not invent commands, SQL and rows first.
 fn write_corpus() -> Result<()> {
-    let folder = root().join("fuzz/corpus/parse");
+    let commands = replay::captured_commands()?;
+    write("parse", commands.into_iter().map(|(command, id)| (id, command)))?;
+    let mut statements = Vec::new();
+    for name in ["allowed", "statements"] {
+        let path = format!("crates/edgemere-engine/tests/sql_hostile/{name}.sql");
+        let text = fs::read_to_string(root().join(&path)).context(path)?;
+        let lines = text.lines().filter(|line| !line.starts_with("--")).enumerate();
+        statements.extend(lines.map(|(index, line)| (format!("{name}-{index}"), line.to_owned())));
+    }
+    write("sql_parse", statements.into_iter())?;
+    write("ingest_json", numbered(&JSON))?;
+    write("ingest_csv", numbered(&CSV))
+}
+
+/// Rows of every type, as a list, as one object and as lines.
+const JSON: [&str; 4] = [
+    r#"[{"a": 1, "d": 1.5e3, "e": true, "i": "it's", "j": null}, {"a": "x", "k": {"l": [1, "\u00fc"]}}]"#,
+    r#"{"f": "2026-02-29", "g": "23:59:59.5", "h": "2026-01-01T00:00:00+02:00"}"#,
+    "{\"c\": 123456789012345678901234567890}\n{\"c\": -0.0, \"C\": 1}\n",
+    r#"[{"row_id": 1, "": "", "\ud83d\ude00": "\ud83d"}]"#,
+];
+
+/// The same with commas, quotes and lines that are too short and too long.
+const CSV: [&str; 3] = [
+    "a,d,e,i\n1,1.5,true,\"it's, \"\"quoted\"\"\"\n,,,\n",
+    "a,h\r\n1,2026-01-01 00:00:00\r\nx,y,z\r\n2\r\n",
+    "\u{feff}a,A,row_id\n1,2,3",
+];
+
+fn numbered(texts: &'static [&'static str]) -> impl Iterator<Item = (String, String)> {
+    texts.iter().enumerate().map(|(index, text)| (index.to_string(), (*text).to_owned()))
+}
+
+/// Writes what a target begins with, each under a name.
+fn write(target: &str, inputs: impl Iterator<Item = (String, String)>) -> Result<()> {
+    let folder = root().join("fuzz/corpus").join(target);
     fs::create_dir_all(&folder)?;
-    for (command, id) in replay::captured_commands()? {
-        fs::write(Path::new(&folder).join(id), command)?;
+    for (name, input) in inputs {
+        fs::write(folder.join(name), input)?;
     }
     Ok(())
 }

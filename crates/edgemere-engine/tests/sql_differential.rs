@@ -44,7 +44,7 @@ const SEED: u64 = 20_260_101;
 const DATABASES: u64 = 2;
 
 /// How many queries are asked of each.
-const QUERIES: u64 = 200;
+const QUERIES: u64 = 180;
 
 #[test]
 fn filters_and_expressions_are_equal() {

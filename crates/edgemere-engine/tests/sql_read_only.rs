@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use edgemere_engine::ingest::Input;
-use edgemere_engine::sql::{Error, STACK_BYTES};
+use edgemere_engine::sql::{Error, Limits, STACK_BYTES};
 use edgemere_engine::{Engine, storage};
 use tokio::runtime::{Builder, Runtime};
 
@@ -38,7 +38,8 @@ impl Scene {
             .build()
             .unwrap();
         let options = storage::Options { background: false, ..storage::Options::default() };
-        let (engine, _) = Engine::open_with(&folder.path().join("data"), options).unwrap();
+        let (engine, _) =
+            Engine::open_with(&folder.path().join("data"), options, Limits::default()).unwrap();
         runtime.block_on(async {
             let rows = br#"[{"n": 1, "s": "a"}, {"n": 2, "s": "it's"}, {"n": null, "s": null}]"#;
             for database in ["d", "e"] {

@@ -50,6 +50,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use datafusion::catalog::MemoryCatalogProviderList;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::TrackConsumersPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
@@ -98,6 +99,8 @@ const MERGED_FILE_BYTES: usize = 2 << 20;
 pub struct Sql {
     storage: Storage,
     runtime: Arc<RuntimeEnv>,
+    /// What all sessions have in common: the functions and the rules, of which there are hundreds.
+    common: Arc<SessionState>,
     limits: Limits,
     queries: Queries,
     caller: Arc<str>,
@@ -127,8 +130,8 @@ impl Sql {
             .map_err(Error::Plan)?;
         let memory = Arc::new(Total::new(limits.memory_total_bytes));
         let workers = Arc::new(Workers::start().map_err(Error::Threads)?);
-        let (queries, caller) = (Queries::default(), "".into());
-        Ok(Self { storage, runtime, limits, queries, caller, memory, workers })
+        let (common, queries, caller) = (Arc::new(common()), Queries::default(), "".into());
+        Ok(Self { storage, runtime, common, limits, queries, caller, memory, workers })
     }
 
     /// The same SQL, on behalf of somebody whom [`Queries`] shows.
@@ -213,7 +216,7 @@ impl Sql {
         let logical = self.logical(&session, dbms, sql, scope).await?;
         let state = session.context.state();
         let logical = state.optimize(&logical).map_err(Error::Plan)?;
-        let physical = physical::plan(&state, &logical).await?;
+        let physical = Box::pin(physical::plan(&state, &logical)).await?;
         let plan = Plan::new(&logical, physical.as_ref());
         Ok(Prepared { session, physical, plan })
     }
@@ -247,14 +250,12 @@ impl Sql {
             .with_parquet_pruning(true);
         let merge_bytes = merge_bytes(&self.limits).min(MERGE_BYTES_MAX);
         let config = config.with_sort_spill_reservation_bytes(merge_bytes);
-        let state = SessionStateBuilder::new()
+        let state = SessionStateBuilder::new_from_existing(SessionState::clone(&self.common))
             .with_config(config)
             .with_runtime_env(Arc::new(self.environment()))
-            .with_default_features()
+            .with_catalog_list(Arc::new(MemoryCatalogProviderList::new()))
             .build();
         let context = SessionContext::new_with_state(state);
-        forbidden::take_away(&context);
-        functions::register(&context);
         let tables = Arc::new(catalog::Catalog::new(self.storage.clone()));
         context.register_catalog(catalog::CATALOG, Arc::clone(&tables) as _);
         Session { context, tables }
@@ -295,6 +296,15 @@ fn clear(folder: &Path) -> std::io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The state that every session begins with.
+fn common() -> SessionState {
+    let context =
+        SessionContext::new_with_state(SessionStateBuilder::new().with_default_features().build());
+    forbidden::take_away(&context);
+    functions::register(&context);
+    context.state()
 }
 
 /// What one query is planned with.

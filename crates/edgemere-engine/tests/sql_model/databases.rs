@@ -6,7 +6,7 @@ use edgemere_engine::sql::{Limits, Times};
 use edgemere_engine::{Engine, storage};
 use rusqlite::types::ValueRef;
 use serde_json::{Map, Value as Json};
-use tokio::runtime::Runtime;
+use tokio::runtime::{Builder, Runtime};
 
 use super::answer::{Answer, Value};
 use super::scope::Kind;
@@ -30,7 +30,8 @@ impl Databases {
     /// Both, with these tables in them.
     pub(crate) fn new(tables: &[Table]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let runtime = Runtime::new().unwrap();
+        // One thread for each test: there are as many tests at once as the machine has threads.
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let options = storage::Options { background: false, ..storage::Options::default() };
         let (engine, _) = Engine::open_with(folder.path(), options, Limits::default()).unwrap();
         runtime.block_on(async {

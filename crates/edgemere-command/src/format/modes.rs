@@ -100,13 +100,13 @@ pub(super) fn arrow(rows: Rows) -> Rendered {
 /// What is sent next of an Arrow stream.
 enum Part {
     Beginning(Query),
-    Rows(Query, ArrowStream),
+    Rows(Query, Box<ArrowStream>),
 }
 
 async fn arrow_piece(part: Part) -> Result<(Vec<u8>, Option<Part>), Error> {
     match part {
         Part::Beginning(query) => {
-            let mut stream = ArrowStream::new(&query.no_rows())?;
+            let mut stream = Box::new(ArrowStream::new(&query.no_rows())?);
             Ok((stream.take(), Some(Part::Rows(query, stream))))
         }
         Part::Rows(mut query, mut stream) => match query.next().await.transpose()? {

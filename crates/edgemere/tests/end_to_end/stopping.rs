@@ -29,8 +29,8 @@ fn start(args: &[&str]) -> Node {
     let node = Node::start(&[&["--name", "q", "--register", "false"], args].concat());
     let mut csv = String::from("n,text\n");
     (0..ROWS).for_each(|n| csv.push_str(&format!("{n},a text of row {n}\n")));
-    let head = format!("POST /api/v1/ingest/d/t HTTP/1.1\r\nContent-Type: text/csv\r\n");
-    let mut socket = send(&node, &head, &csv);
+    let head = "POST /api/v1/ingest/d/t HTTP/1.1\r\nContent-Type: text/csv\r\n";
+    let mut socket = send(&node, head, &csv);
     assert!(read_some(&mut socket).starts_with("HTTP/1.1 200"));
     node
 }

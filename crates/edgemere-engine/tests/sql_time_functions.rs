@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 #![allow(clippy::indexing_slicing, reason = "a test that cannot go on should stop")]
+#![allow(clippy::panic, reason = "a test that cannot go on should stop")]
 #![allow(dead_code, reason = "the model has more than is used here")]
 
 mod sql_model;
@@ -116,7 +117,7 @@ fn rows() -> Vec<Row> {
             2..=5 => Some(date(2025, 6, 3).at(11, 0, 0, 0) + chance.between(0, 50_000).seconds()),
             _ => Some(date(2022, 1, 1).at(0, 0, 0, 0) + chance.between(0, 150_000_000).seconds()),
         };
-        rows.push(Row { id, time, device: *chance.pick(&["a", "b", "it's"]) });
+        rows.push(Row { id, time, device: chance.pick(&["a", "b", "it's"]) });
     }
     rows
 }

@@ -30,7 +30,7 @@ impl Chance {
     }
 
     /// One of them.
-    pub(crate) fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
-        &all[(self.number() % all.len() as u64) as usize]
+    pub(crate) fn pick<T: Clone>(&mut self, all: &[T]) -> T {
+        all[(self.number() % all.len() as u64) as usize].clone()
     }
 }

@@ -37,8 +37,8 @@ pub(crate) fn literal(c: &mut Chance, kind: Kind) -> String {
     match kind {
         Kind::Int => c.between(-12, 12).to_string(),
         Kind::Real => eighths(c),
-        Kind::Text => quoted(*c.pick(&TEXTS)),
-        Kind::Bool => (*c.pick(&["true", "false"])).to_owned(),
+        Kind::Text => quoted(c.pick(&TEXTS)),
+        Kind::Bool => c.pick(&["true", "false"]).to_owned(),
         Kind::Time => quoted(&time(c)),
         Kind::Date => quoted(&date(c)),
     }
@@ -186,7 +186,7 @@ fn like(c: &mut Chance, s: &Scope, depth: u32) -> String {
 /// A few expressions of any types, as `… as c0, … as c1`, and their types.
 pub(crate) fn list(c: &mut Chance, s: &Scope, count: i64, depth: u32) -> (Vec<String>, Vec<Kind>) {
     let one = |_| {
-        let kind = *c.pick(&KINDS);
+        let kind = c.pick(&KINDS);
         let kind = if s.column(c, kind).is_some() { kind } else { Kind::Int };
         (of(c, s, kind, depth), kind)
     };

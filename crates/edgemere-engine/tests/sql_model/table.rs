@@ -99,7 +99,7 @@ fn value(chance: &mut Chance, name: &str, kind: Kind) -> Value {
 /// A time, in the one width in which texts compare as times do.
 pub(crate) fn time(chance: &mut Chance) -> String {
     let (day, hour, second) = (chance.between(1, 3), chance.between(0, 23), chance.between(0, 59));
-    let fraction = *chance.pick(&[0, 1, 250_000, 999_999]);
+    let fraction = chance.pick(&[0, 1, 250_000, 999_999]);
     format!("2026-01-{day:02} {hour:02}:30:{second:02}.{fraction:06}")
 }
 

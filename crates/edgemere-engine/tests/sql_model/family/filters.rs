@@ -30,7 +30,7 @@ pub(super) fn query(c: &mut Chance) -> Query {
 fn by_expression(c: &mut Chance, s: &Scope, expressions: &[String], rest: &str) -> Query {
     let kind = s.any(c).1;
     let key = match c.one_in(2) {
-        true => c.pick(expressions).clone(),
+        true => c.pick(expressions),
         false => of(c, s, kind, 2),
     };
     // A literal as a key would be a place among the results.

@@ -26,7 +26,7 @@ pub(super) fn query(c: &mut Chance) -> Query {
 /// A column by which to group, or an expression. A literal would be a place.
 fn key(c: &mut Chance, s: &Scope) -> String {
     if c.one_in(2) {
-        return (*c.pick(&["g", "b", "s", "\"order\"", "late_s", "d", "day"])).to_owned();
+        return c.pick(&["g", "b", "s", "\"order\"", "late_s", "d", "day"]).to_owned();
     }
     match c.between(0, 3) {
         0 => "(n % 3)".to_owned(),

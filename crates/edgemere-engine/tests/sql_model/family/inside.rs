@@ -27,7 +27,7 @@ pub(super) fn inner(c: &mut Chance) -> (String, Vec<Kind>) {
     let condition = c.one_in(2).then(|| condition(c, &scope, 2));
     let from = format!("from {}{}", table(c), filter(condition));
     if c.one_in(3) {
-        let key = *c.pick(&[("g", Kind::Int), ("s", Kind::Text), ("b", Kind::Bool)]);
+        let key = c.pick(&[("g", Kind::Int), ("s", Kind::Text), ("b", Kind::Bool)]);
         let aggregates = (0..c.between(1, 2)).map(|_| aggregate(c, &scope, 1));
         let all = std::iter::once((key.0.to_owned(), key.1)).chain(aggregates);
         let (expressions, kinds): (Vec<_>, Vec<_>) = all.unzip();

@@ -41,7 +41,7 @@ fn joined(c: &mut Chance, table: &str, alias: &str, other: &str) -> String {
 }
 
 fn inner_or_left(c: &mut Chance) -> &'static str {
-    *c.pick(&["join", "inner join", "left join"])
+    c.pick(&["join", "inner join", "left join"])
 }
 
 /// A join on equal columns, and now and then on more.

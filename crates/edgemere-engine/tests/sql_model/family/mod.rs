@@ -48,7 +48,7 @@ impl Family {
 /// The tables that hold rows, and more seldom the two that hold none or one.
 fn table(c: &mut Chance) -> &'static str {
     const FULL: [&str; 5] = ["fresh", "settled", "half", "merged", "grown"];
-    if c.one_in(12) { *c.pick(&["single", "bare"]) } else { *c.pick(&FULL) }
+    if c.one_in(12) { c.pick(&["single", "bare"]) } else { c.pick(&FULL) }
 }
 
 /// Expressions as the results of a query: with names, or as they are written.
@@ -99,7 +99,7 @@ fn limit(c: &mut Chance) -> String {
 /// An aggregate of a column or an expression, and its type.
 fn aggregate(c: &mut Chance, s: &super::scope::Scope, depth: u32) -> (String, Kind) {
     use super::expression::of;
-    let numeric = *c.pick(&[Kind::Int, Kind::Real]);
+    let numeric = c.pick(&[Kind::Int, Kind::Real]);
     let any = s.any(c).1;
     match c.between(0, 9) {
         0 | 1 => ("count(*)".into(), Kind::Int),

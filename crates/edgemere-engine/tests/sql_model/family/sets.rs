@@ -6,8 +6,8 @@ use crate::sql_model::expression::{condition, of};
 use crate::sql_model::scope::{KINDS, Kind, Scope};
 
 pub(super) fn query(c: &mut Chance) -> Query {
-    let kinds: Vec<_> = (0..c.between(1, 3)).map(|_| *c.pick(&KINDS)).collect();
-    let operator = *c.pick(&["union", "union all", "intersect", "except"]);
+    let kinds: Vec<_> = (0..c.between(1, 3)).map(|_| c.pick(&KINDS)).collect();
+    let operator = c.pick(&["union", "union all", "intersect", "except"]);
     let parts: Vec<_> = (0..parts(c, operator)).map(|_| part(c, &kinds)).collect();
     let sql = parts.join(&format!(" {operator} "));
     if c.one_in(4) {

@@ -15,11 +15,6 @@ use std::process::ExitCode;
 
 use self::failure::Failure;
 
-/// Rows come and go in large pieces. This allocator gives their memory back to the system, of which
-/// glibc's keeps most.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     cli::parse().run().unwrap_or_else(|error| {
         let failure = Failure::of(error);

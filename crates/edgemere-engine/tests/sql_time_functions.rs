@@ -375,9 +375,20 @@ fn casts_change_how_values_look() {
     }
     let rows = (0..12).map(|id| Row { id, time: None, device: "a" }).collect();
     let scene = Scene::new(rows);
-    // What a result is ordered by is the value, when it is not called as the cast is.
+    // What a result is ordered by is the value, whatever it looks like and is called.
     let expected: Vec<_> = (0..12).map(|id| vec![json!(id.to_string())]).collect();
-    assert_eq!(scene.ask("select id::str as text from t order by id"), expected);
+    for sql in [
+        "select id::str as text from t order by id",
+        "select id::str from t order by id",
+        "select cast(id as varchar) from t order by id + 1",
+        "select id::int::str from t as x order by x.id",
+        "select id::str from (select id from t) q order by id",
+        "select id::str from t group by id order by id",
+    ] {
+        assert_eq!(scene.ask(sql), expected, "{sql}");
+    }
+    let distinct = scene.ask("select distinct id::str from t order by id limit 3");
+    assert_eq!(distinct, [[json!("0")], [json!("1")], [json!("10")]]);
     // A name that was given is the name of what it was given to.
     let by_text = scene.ask("select id::str as text from t order by text limit 3");
     assert_eq!(by_text, [[json!("0")], [json!("1")], [json!("10")]]);

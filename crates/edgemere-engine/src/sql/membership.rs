@@ -3,23 +3,25 @@
 //! DataFusion knows that where the condition stands alone. Beside an OR it takes unknown for false,
 //! of which the NOT makes true: rows too many, without a word. And it does not plan a NOT IN whose
 //! query is about the outer row. In both places it is written here as NOT EXISTS, which is never
-//! unknown and says the same: no row is equal, and none is unknown.
+//! unknown and says the same: no row is equal, and none is unknown. Nulls in a list of values are
+//! treated alike.
 
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, DFSchema, DataFusionError, ExprSchema};
+use datafusion::common::{Column, DFSchema, DataFusionError, ExprSchema, ScalarValue};
 use datafusion::error::Result;
-use datafusion::logical_expr::expr::{Exists, InSubquery};
+use datafusion::logical_expr::expr::{Exists, InList, InSubquery};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
-    BinaryExpr, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Operator, Subquery, and, or,
+    BinaryExpr, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Operator, Subquery, and, lit, or,
 };
 
 use super::error::Error;
 
 /// The plan with every NOT IN written so that it is answered rightly.
 pub(super) fn mend(plan: LogicalPlan) -> Result<LogicalPlan, Error> {
-    let mended = plan.transform_up_with_subqueries(|plan| match plan {
+    let mended = plan.transform_up_with_subqueries(|plan| match mend_lists(plan)?.data {
         LogicalPlan::Filter(Filter { predicate, input, .. }) => {
             let predicate = condition(predicate, Place::Alone, input.schema())?;
             Ok(Transformed::yes(LogicalPlan::Filter(Filter::try_new(predicate, input)?)))
@@ -30,6 +32,33 @@ pub(super) fn mend(plan: LogicalPlan) -> Result<LogicalPlan, Error> {
         DataFusionError::External(own) if own.is::<Unmended>() => Error::NotIn,
         _ => Error::Plan(error),
     })
+}
+
+/// The step with every list that a NOT IN is about without its nulls.
+fn mend_lists(step: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let names = NamePreserver::new(&step);
+    step.map_expressions(|expr| {
+        let name = names.save(&expr);
+        let mended = expr.transform_up(|expr| Ok(without_nulls(expr)))?;
+        Ok(mended.update_data(|expr| name.restore(expr)))
+    })
+}
+
+/// `a NOT IN (1, NULL)` is never true. Beside another NOT IN DataFusion joins the two lists to the
+/// values that are in both, and of none makes true; so it is written as `a NOT IN (1) AND NULL`.
+fn without_nulls(expr: Expr) -> Transformed<Expr> {
+    let is_null = |expr: &Expr| matches!(expr, Expr::Literal(value, _) if value.is_null());
+    match expr {
+        Expr::InList(InList { expr, list, negated: true }) if list.iter().any(is_null) => {
+            let unknown = lit(ScalarValue::Boolean(None));
+            let values: Vec<_> = list.into_iter().filter(|value| !is_null(value)).collect();
+            Transformed::yes(match values.is_empty() {
+                true => unknown,
+                false => and(expr.in_list(values, true), unknown),
+            })
+        }
+        other => Transformed::no(other),
+    }
 }
 
 /// A query in a condition whose unknown would not be seen.

@@ -14,7 +14,7 @@ use datafusion::sql::resolve::resolve_table_references;
 use futures_util::future::{BoxFuture, FutureExt};
 
 use super::error::Error;
-use super::{Session, dialect, range, validate};
+use super::{Session, dialect, range, validate, veil};
 use crate::storage::{Storage, View};
 
 /// How many views may stand on each other.
@@ -85,7 +85,7 @@ impl<'a> Names<'a> {
                 }
                 None => None,
             };
-            validate::plan(self, reading.finish(range)?).await
+            veil::lift(validate::plan(self, reading.finish(range)?).await?)
         }
         .boxed()
     }

@@ -4,17 +4,49 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    DataType, Distinct, Expr, Ident, ObjectName, Query, Select, SelectItem, SetExpr, VisitMut,
-    VisitorMut,
+    DataType, Distinct, Expr, GroupByExpr, Ident, ObjectName, Query, Select, SelectItem, SetExpr,
+    VisitMut, VisitorMut,
 };
 
 use super::calls::call;
 use super::casts::own;
 use super::tokens::OwnCast;
+use crate::sql::veil::veiled;
 
 /// Names every result of a query that has no name.
 pub(super) fn keep(query: &mut Query, casts: &[OwnCast]) {
     keep_in(&mut query.body, casts);
+    if let SetExpr::Select(select) = query.body.as_mut()
+        && query.order_by.is_some()
+    {
+        veil_casts(select);
+    }
+}
+
+/// Veils the names of casts that are called as their column is, so that ORDER BY finds the column.
+fn veil_casts(select: &mut Select) {
+    // What is distinct can be ordered by what it looks like only, and so can groups of it.
+    let GroupByExpr::Expressions(groups, _) = &select.group_by else { return };
+    if select.distinct.is_some() {
+        return;
+    }
+    for item in &mut select.projection {
+        if let SelectItem::ExprWithAlias { expr: Expr::Cast { expr, .. }, alias } = item
+            && let Expr::Identifier(column) = innermost(expr)
+            && column.value == alias.value
+            && (groups.is_empty() || groups.contains(innermost(expr)))
+        {
+            alias.value = veiled(&alias.value);
+        }
+    }
+}
+
+/// What is cast, and cast again.
+fn innermost(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Cast { expr, .. } => innermost(expr),
+        other => other,
+    }
 }
 
 fn keep_in(body: &mut SetExpr, casts: &[OwnCast]) {

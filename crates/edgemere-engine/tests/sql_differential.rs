@@ -29,6 +29,8 @@
 //! - **Sets**: INTERSECT binds stronger than UNION for us as the standard says, and not in SQLite, so no
 //!   query mixes them. SQLite has no INTERSECT ALL and EXCEPT ALL.
 //! - **Two results of one name** are refused by DataFusion: they are given names.
+//! - **Two aggregates** that differ in a cast inside only, as `sum(f)` and `sum(f::int)`, have one name for
+//!   DataFusion, and are refused: there is no cast in an aggregate.
 //! - **IN with a query** is asked in conditions, joined with AND, OR and NOT; where its unknown would be
 //!   asked for itself it is refused.
 

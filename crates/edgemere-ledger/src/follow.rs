@@ -123,7 +123,11 @@ impl Follower {
                 return Err(error);
             }
         };
-        tracing::info!(entries = at.entries, policies = kept, "the copy is the master's ledger again");
+        tracing::info!(
+            entries = at.entries,
+            policies = kept,
+            "the copy is the master's ledger again"
+        );
         Ok(Followed { kinds, behind: false, resynchronised: true })
     }
 
@@ -142,7 +146,9 @@ impl Follower {
             let is_new = |policy: &&Arc<Policy>| {
                 let id = policy.id().unwrap_or_default();
                 let known = state.view.get(id) == Some(*policy);
-                !known || state.view.scope(id) != Some(Scope::Global) || drop.iter().any(|d| d == id)
+                !known
+                    || state.view.scope(id) != Some(Scope::Global)
+                    || drop.iter().any(|d| d == id)
             };
             let put: Vec<_> = net.put.iter().filter(is_new).map(Arc::clone).collect();
             put.iter().for_each(|policy| {

@@ -295,7 +295,11 @@ fn put(scope: Scope, policies: Vec<Arc<Policy>>) -> Change {
 }
 
 /// A policy that is ready to be written: checked, completed, within the limits.
-pub(crate) fn completed(mut policy: Policy, scope: Scope, seen: &Seen<'_>) -> Result<Arc<Policy>, Error> {
+pub(crate) fn completed(
+    mut policy: Policy,
+    scope: Scope,
+    seen: &Seen<'_>,
+) -> Result<Arc<Policy>, Error> {
     rules::complete(&mut policy, seen)?;
     policy.set_scope(scope);
     policy.check_size()?;

@@ -15,6 +15,8 @@ mod demo;
 mod import;
 mod import_kill;
 mod ledger;
+mod network;
+mod network_key;
 mod node;
 mod query_bodies;
 mod rest;

@@ -16,6 +16,7 @@ mod import;
 mod import_kill;
 mod ledger;
 mod network;
+mod network_faults;
 mod network_key;
 mod node;
 mod query_bodies;

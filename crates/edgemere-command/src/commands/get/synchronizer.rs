@@ -50,21 +50,19 @@ impl Report for Synchronizer {
             "Sync Err",
             "Waiting",
         ]);
-        let seconds = WAIT.as_secs();
-        let count = |number: u64| number.to_string();
         table.push([
-            status.to_owned(),
-            master.map_or("", |_| "master").to_owned(),
-            master.unwrap_or_default().to_owned(),
-            master.map(|_| count(seconds)).unwrap_or_default(),
-            version.clone(),
-            since.clone().unwrap_or_else(|| "Not updated".into()),
-            count(calls),
-            count(loads),
-            policies.to_string(),
-            count(succeeded),
-            count(failed),
-            waiting.to_string(),
+            json!(status),
+            json!(master.map_or("", |_| "master")),
+            json!(master.unwrap_or_default()),
+            master.map_or_else(|| json!(""), |_| json!(WAIT.as_secs())),
+            json!(version),
+            json!(since.as_deref().unwrap_or("Not updated")),
+            json!(calls),
+            json!(loads),
+            json!(policies),
+            json!(succeeded),
+            json!(failed),
+            json!(waiting),
         ]);
         let reason = if let State::Failed(reason) = &state { Some(reason.as_str()) } else { None };
         Ok(Reply::table(table).with_mcp(json!({

@@ -88,8 +88,8 @@ impl Declared for Network {
                 (Ok(version), true) => version,
             };
             let time_ms = answer.is_ok().then(|| (time.as_secs_f64() * 1e5).round() / 100.0);
-            let mut row = vec![address.clone(), kind.clone(), name.clone(), shown.to_owned()];
-            row.extend(times.then(|| time_ms.map(|time| time.to_string()).unwrap_or_default()));
+            let mut row = vec![json!(address), json!(kind), json!(name), json!(shown)];
+            row.extend(times.then(|| time_ms.map_or_else(|| json!(""), |time| json!(time))));
             table.push(row);
             list.push(json!({
                 "address": address, "node_type": kind, "name": name, "answer": answer.as_ref().ok(),

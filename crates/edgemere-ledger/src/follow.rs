@@ -134,27 +134,20 @@ impl Follower {
     /// Applies what a stretch of history comes to as one entry, and says which types it touched.
     fn apply(&self, net: Net, at: Position) -> Result<BTreeSet<String>, Error> {
         let mut log = self.ledger.writer();
-        let mut kinds = BTreeSet::new();
-        let (drop, put) = {
+        let (drop, put, kinds) = {
             let state = self.ledger.state();
-            let mut touch = |policy: &Policy| kinds.insert(policy.kind().to_ascii_lowercase());
-            let is_global = |id: &String| state.view.scope(id) == Some(Scope::Global);
-            let drop: Vec<_> = net.dropped.into_iter().filter(is_global).collect();
-            drop.iter().filter_map(|id| state.view.get(id)).for_each(|policy| {
-                touch(policy);
-            });
+            let is_global = |id: &str| state.view.scope(id) == Some(Scope::Global);
+            let mut drop = net.dropped;
+            drop.retain(|id| is_global(id));
             let is_new = |policy: &&Arc<Policy>| {
                 let id = policy.id().unwrap_or_default();
-                let known = state.view.get(id) == Some(*policy);
-                !known
-                    || state.view.scope(id) != Some(Scope::Global)
-                    || drop.iter().any(|d| d == id)
+                let is_known = state.view.get(id) == Some(*policy) && is_global(id);
+                !is_known || drop.contains(id)
             };
             let put: Vec<_> = net.put.iter().filter(is_new).map(Arc::clone).collect();
-            put.iter().for_each(|policy| {
-                touch(policy);
-            });
-            (drop, put)
+            let touched = drop.iter().filter_map(|id| state.view.get(id)).chain(&put);
+            let kinds = touched.map(|policy| policy.kind().to_ascii_lowercase()).collect();
+            (drop.into_iter().collect(), put, kinds)
         };
         self.ledger.commit(&mut log, Change::Follow { drop, put, at })?;
         Ok(kinds)

@@ -360,7 +360,9 @@ fn every_change_is_told_to_who_watches() {
     let ledger = Ledger::open(folder.path()).unwrap().0;
     let told = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&told);
-    ledger.watch(move |_| drop(count.fetch_add(1, Ordering::SeqCst)));
+    ledger.watch(move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+    });
     let id = ledger.insert(device("a"), Scope::Local).unwrap().id().unwrap().to_owned();
     ledger.remove(&[id]).unwrap();
     ledger.remove(&["none".to_owned()]).unwrap_err();

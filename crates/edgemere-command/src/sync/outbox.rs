@@ -24,6 +24,9 @@ const ROUNDS_IDLE_MAX: usize = 3;
 /// Why the master refused a policy.
 type Refusal = (String, Error);
 
+/// A policy that was sent, and what the master has made of it.
+type Settled = (Arc<Policy>, Option<Policy>);
+
 /// Sends what waits for the master until nothing does, and gives what was refused. What was taken
 /// waits until it has come back. An error says why the rest goes on waiting.
 pub async fn flush(node: &Arc<Node>) -> Result<Vec<(String, Error)>, Error> {
@@ -91,10 +94,7 @@ fn next(ledger: &Ledger) -> Vec<Arc<Policy>> {
 }
 
 /// What each policy has become, and which were refused.
-fn sort(
-    sent: &[Arc<Policy>],
-    answers: Vec<Result<Policy, Error>>,
-) -> (Vec<(Arc<Policy>, Option<Policy>)>, Vec<Refusal>) {
+fn sort(sent: &[Arc<Policy>], answers: Vec<Result<Policy, Error>>) -> (Vec<Settled>, Vec<Refusal>) {
     let mut settled = Vec::new();
     let mut refused = Vec::new();
     for (policy, answer) in sent.iter().zip(answers) {

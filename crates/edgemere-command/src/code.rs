@@ -84,7 +84,10 @@ pub(crate) fn ledger_kind(error: &Ledger) -> Kind {
     match error {
         Ledger::DuplicateId { .. } | Ledger::NotUnique { .. } => Kind::Conflict,
         Ledger::NotFound { .. } | Ledger::MissingCluster { .. } => Kind::NotFound,
-        Ledger::Io { .. } | Ledger::Locked { .. } | Ledger::ReadOnly { .. } => Kind::Unavailable,
+        Ledger::Io { .. }
+        | Ledger::Locked { .. }
+        | Ledger::ReadOnly { .. }
+        | Ledger::BadPage { .. } => Kind::Unavailable,
         Ledger::Corrupt { .. } | Ledger::Diverged { .. } => Kind::Internal,
         _ => Kind::Input,
     }
@@ -100,7 +103,9 @@ pub(crate) fn ledger_code(error: &Ledger) -> Code {
         Ledger::MissingAttribute { .. } | Ledger::WrongType { .. } => Code::INCOMPLETE_POLICY,
         Ledger::IdMismatch { .. } => Code::ID_MISMATCH,
         Ledger::Io { .. } | Ledger::Locked { .. } | Ledger::ReadOnly { .. } => Code::IO,
-        Ledger::Corrupt { .. } | Ledger::Diverged { .. } => Code::BAD_LEDGER,
+        Ledger::Corrupt { .. } | Ledger::Diverged { .. } | Ledger::BadPage { .. } => {
+            Code::BAD_LEDGER
+        }
         _ => Code::WRONG_POLICY,
     }
 }

@@ -1,6 +1,7 @@
 //! Destinations: the nodes that a command is sent to, as written in `run client (…)` and in the
 //! REST header `destination`.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -12,16 +13,31 @@ use crate::dispatch::Context;
 use crate::error::Error;
 use crate::format::render;
 use crate::language::cursor::Cursor;
+use crate::language::lexer::word_or_quote;
 use crate::language::term::Term;
+use crate::lookup;
 use crate::node::{Node, Role};
-use crate::reply::{NodeReply, Reply};
+use crate::reply::{Body, NodeReply, Reply};
 
 /// How many nodes one command may be sent to.
 const NODES_MAX: usize = 10_000;
 
+/// How long a node may be given, in seconds.
+const TIMEOUT_MAX_S: u32 = 3600;
+
+/// The nodes that a command is sent to, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Destination {
+    target: Target,
+    /// `subset = …`, where it is said here and not by the request.
+    subset: Option<bool>,
+    /// `timeout = …`, likewise.
+    timeout_s: Option<u32>,
+}
+
 /// The nodes that a command is sent to.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Destination {
+enum Target {
     /// This node: `local`.
     Local,
     /// All that the command concerns: `network` or nothing.
@@ -30,6 +46,8 @@ pub(crate) enum Destination {
     Nodes(Vec<Term>),
     /// Those that a ledger query gives.
     Query(Box<Command>),
+    /// Those that hold a table: `dbms = …, table = …`.
+    Table { dbms: String, table: String },
 }
 
 /// How a command is sent.
@@ -52,30 +70,43 @@ impl Destination {
 
     /// Takes what stands between the parentheses of `run client (…)`.
     pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Self, Error> {
-        match cursor.peek_keyword().as_deref() {
-            Some("network") => {
-                cursor.take();
-                Ok(Self::Network)
-            }
-            Some("local") => {
-                cursor.take();
-                Ok(Self::Local)
-            }
-            Some("blockchain") => {
-                let command = cursor.nested(Command::parse)?;
-                Ok(Self::Query(Box::new(command)))
-            }
-            _ => Self::parse_nodes(cursor),
-        }
-    }
-
-    fn parse_nodes(cursor: &mut Cursor<'_>) -> Result<Self, Error> {
+        let mut found = None;
         let mut nodes = Vec::new();
-        while let Ok(node) = cursor.term("a node") {
-            nodes.push(node);
+        let mut said = Said::default();
+        loop {
+            match cursor.peek_keyword().as_deref() {
+                Some(key) if is_key(key, cursor) => said.take(cursor)?,
+                Some("network") if found.is_none() && nodes.is_empty() => {
+                    cursor.take();
+                    found = Some(Target::Network);
+                }
+                Some("local") if found.is_none() && nodes.is_empty() => {
+                    cursor.take();
+                    found = Some(Target::Local);
+                }
+                Some("blockchain") if found.is_none() && nodes.is_empty() => {
+                    found = Some(Target::Query(Box::new(cursor.nested(Command::parse)?)));
+                }
+                Some(role) if found.is_none() && nodes.is_empty() && is_role(role) => {
+                    found = Some(Target::Query(Box::new(Command::parse_blockchain_get(cursor)?)));
+                }
+                _ => match cursor.clone().term("a node") {
+                    Err(_) => break,
+                    Ok(_) if found.is_some() => {
+                        return Err(cursor.expected("\"subset\", \"timeout\" or \")\""));
+                    }
+                    Ok(_) => nodes.push(cursor.term("a node")?),
+                },
+            }
             cursor.symbol(',');
         }
-        Ok(if nodes.is_empty() { Self::Network } else { Self::Nodes(nodes) })
+        let target = match (found, said.table()?) {
+            (Some(target), _) => target,
+            (None, Some(table)) => table,
+            (None, None) if nodes.is_empty() => Target::Network,
+            (None, None) => Target::Nodes(nodes),
+        };
+        Ok(Self { target, subset: said.subset, timeout_s: said.timeout_s })
     }
 
     /// Runs a command there.
@@ -85,20 +116,23 @@ impl Destination {
         context: &Context<'_>,
         delivery: Delivery,
     ) -> Result<Reply, Error> {
-        if *self == Self::Local {
+        if self.target == Target::Local {
             return command.run(context).await;
         }
-        let addresses = self.addresses(context).await?;
+        let subset = self.subset.unwrap_or(delivery.subset);
+        let timeout_s = self.timeout_s.map(|seconds| Duration::from_secs(seconds.into()));
+        let timeout = timeout_s.unwrap_or(delivery.timeout);
+        let addresses = self.target.addresses(context).await?;
         let text = command.to_string();
         let calls = addresses.iter().map(|address| async {
             let peers = &context.node.settings().peers;
-            peers.call(address, &text, delivery.timeout).await
+            peers.call(address, &text, timeout).await
         });
         let mut replies = Vec::with_capacity(addresses.len());
         for (address, answer) in addresses.iter().zip(join_all(calls).await) {
             let answer = match answer {
                 Ok(rendered) => Ok(rendered.into_value().await?),
-                Err(error) if delivery.subset && !is_callers_fault(&error) => {
+                Err(error) if subset && !is_callers_fault(&error) => {
                     Err("Not responding".to_owned())
                 }
                 Err(error) => return Err(error),
@@ -107,8 +141,74 @@ impl Destination {
         }
         Ok(Reply::nodes(replies))
     }
+}
 
-    /// The network addresses of the nodes.
+/// What is said of a destination by `key = value`.
+#[derive(Default)]
+struct Said {
+    subset: Option<bool>,
+    timeout_s: Option<u32>,
+    dbms: Option<String>,
+    table: Option<String>,
+}
+
+const KEYS: [&str; 4] = ["subset", "timeout", "dbms", "table"];
+
+impl Said {
+    fn take(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Error> {
+        let key = cursor.name("a key")?.to_lowercase();
+        cursor.expect_operator("=")?;
+        let at = cursor.characters(&cursor.peek().span);
+        let value = cursor.name("a value")?;
+        let wrong = |expected: &str| Error::BadValue {
+            key: key.clone(),
+            value: value.clone(),
+            expected: expected.into(),
+            at: Some(at.clone()),
+        };
+        match key.as_str() {
+            "subset" => {
+                let flag = value.to_lowercase().parse();
+                self.subset = Some(flag.map_err(|_| wrong("true or false"))?);
+            }
+            "timeout" => {
+                let seconds =
+                    value.parse().ok().filter(|seconds| (1..=TIMEOUT_MAX_S).contains(seconds));
+                self.timeout_s = Some(seconds.ok_or_else(|| wrong("1 to 3600 seconds"))?);
+            }
+            "dbms" => self.dbms = Some(value.to_lowercase()),
+            _ => self.table = Some(value.to_lowercase()),
+        }
+        Ok(())
+    }
+
+    fn table(&mut self) -> Result<Option<Target>, Error> {
+        let missing = |key: &str| {
+            let usage = "run client (dbms = DBMS, table = TABLE) COMMAND";
+            Err(Error::MissingKey { command: "run client", key: key.into(), usage })
+        };
+        match (self.dbms.take(), self.table.take()) {
+            (None, None) => Ok(None),
+            (Some(dbms), Some(table)) => Ok(Some(Target::Table { dbms, table })),
+            (None, Some(_)) => missing("dbms"),
+            (Some(_), None) => missing("table"),
+        }
+    }
+}
+
+/// Whether a word is a key here: one of those that are known, with a value after it.
+fn is_key(word: &str, cursor: &Cursor<'_>) -> bool {
+    let mut ahead = cursor.clone();
+    ahead.take();
+    KEYS.contains(&word) && ahead.operator("=")
+}
+
+fn is_role(word: &str) -> bool {
+    Role::ALL.iter().any(|role| role.name() == word)
+}
+
+impl Target {
+    /// The network addresses of the nodes, each once.
     async fn addresses(&self, context: &Context<'_>) -> Result<Vec<String>, Error> {
         let unknown = |hint: &str| {
             let destination = self.to_string();
@@ -116,26 +216,34 @@ impl Destination {
         };
         let names = match self {
             Self::Local => return Ok(vec![context.node.settings().network.to_string()]),
+            // A query over the network is not sent as it stands; it never comes here.
             Self::Network => {
                 return unknown(
-                    "\"network\" is for commands about a table; name the nodes instead, for \
-                     example \"blockchain get operator bring.ip_port\"",
+                    "\"network\" is for queries; name the nodes instead, for example \
+                     \"blockchain get operator bring.ip_port\"",
                 );
             }
             Self::Nodes(terms) => {
                 let texts = terms.iter().map(|term| term.text(&context.node.variables));
                 texts.collect::<Result<Vec<_>, _>>()?
             }
-            Self::Query(command) => vec![query_text(command, context).await?],
+            Self::Query(command) => queried(command, context).await?,
+            Self::Table { dbms, table } => {
+                let operators = lookup::operators_of(context.node.ledger(), dbms, table);
+                operators.iter().filter_map(|operator| address_of(operator)).collect()
+            }
         };
         let parts = names.iter().flat_map(|name| name.split(',')).map(str::trim);
         let mut addresses = Vec::new();
+        let mut seen = HashSet::new();
         for part in parts.filter(|part| !part.is_empty()) {
-            addresses.extend(addresses_of(context.node, part)?);
+            let found = addresses_of(context.node, part)?;
+            addresses.extend(found.into_iter().filter(|address| seen.insert(address.clone())));
         }
-        match addresses.len() {
-            0 => unknown("no node of the ledger is of that kind"),
-            1..=NODES_MAX => Ok(addresses),
+        match (addresses.len(), self) {
+            (0, Self::Table { .. }) => unknown("no operator of the ledger holds the table"),
+            (0, _) => unknown("no node of the ledger is of that kind"),
+            (1..=NODES_MAX, _) => Ok(addresses),
             _ => Err(Error::Limit { what: "the number of nodes", limit: NODES_MAX }),
         }
     }
@@ -147,9 +255,13 @@ fn is_callers_fault(error: &Error) -> bool {
     matches!(error.kind(), Kind::Input | Kind::Denied | Kind::Conflict | Kind::NotFound)
 }
 
-async fn query_text(command: &Command, context: &Context<'_>) -> Result<String, Error> {
+/// The addresses that a ledger query gives: what it brings, or where its policies say they are.
+async fn queried(command: &Command, context: &Context<'_>) -> Result<Vec<String>, Error> {
     let reply = command.run(context).await?;
-    render(reply, command.output())?.into_text().await
+    match &reply.body {
+        Body::Policies(policies) => Ok(policies.iter().filter_map(|p| address_of(p)).collect()),
+        _ => Ok(vec![render(reply, command.output())?.into_text().await?]),
+    }
 }
 
 /// The addresses that a word stands for: itself, or those of the nodes of that name.
@@ -179,10 +291,24 @@ pub(crate) fn is_address(word: &str) -> bool {
 
 /// The network address that a node's policy gives.
 pub(crate) fn address_of(policy: &Policy) -> Option<String> {
-    Some(format!("{}:{}", policy.text("ip")?, policy.attribute("port")?.as_u64()?))
+    let (ip, port) = (policy.text("ip")?, policy.attribute("port")?.as_u64()?);
+    Some(if ip.contains(':') { format!("[{ip}]:{port}") } else { format!("{ip}:{port}") })
 }
 
 impl fmt::Display for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.target.fmt(f)?;
+        if let Some(subset) = self.subset {
+            write!(f, ", subset = {subset}")?;
+        }
+        if let Some(seconds) = self.timeout_s {
+            write!(f, ", timeout = {seconds}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Local => f.write_str("local"),
@@ -192,6 +318,9 @@ impl fmt::Display for Destination {
                 f.write_str(&nodes.join(", "))
             }
             Self::Query(command) => command.fmt(f),
+            Self::Table { dbms, table } => {
+                write!(f, "dbms = {}, table = {}", word_or_quote(dbms), word_or_quote(table))
+            }
         }
     }
 }

@@ -260,6 +260,34 @@ pub enum Error {
         /// The master that the node was started with.
         master: Option<String>,
     },
+    /// Another node has the name.
+    #[error("another node is named \"{name}\" and answers at {address}")]
+    NameTaken {
+        /// The name.
+        name: String,
+        /// Where the other node is.
+        address: String,
+    },
+    /// A node wants to know the network key.
+    #[error("node {address} does not take this node for one of its network: {reason}")]
+    PeerDenied {
+        /// The node's address.
+        address: String,
+        /// Why.
+        reason: String,
+        /// The next step.
+        hint: &'static str,
+    },
+    /// A node speaks another protocol.
+    #[error("node {address} speaks version {theirs} of the nodes' protocol, this one {ours}")]
+    PeerVersion {
+        /// The node's address.
+        address: String,
+        /// Its version.
+        theirs: String,
+        /// Our version.
+        ours: &'static str,
+    },
     /// A node did not take the call.
     #[error("node {address} cannot be reached: {reason}")]
     PeerUnreachable {
@@ -354,8 +382,10 @@ impl Error {
             | Self::NoPartition { .. }
             | Self::NoQuery { .. }
             | Self::NoHelp { .. } => Kind::NotFound,
-            Self::Denied { .. } => Kind::Denied,
-            Self::NotMaster { .. }
+            Self::Denied { .. } | Self::PeerDenied { .. } => Kind::Denied,
+            Self::NameTaken { .. }
+            | Self::PeerVersion { .. }
+            | Self::NotMaster { .. }
             | Self::BadTable { .. }
             | Self::NotOperator
             | Self::SameContent { .. } => Kind::Conflict,
@@ -379,7 +409,9 @@ impl Error {
             Self::UnknownCommand { .. } | Self::NoHelp { .. } => Code::UNRECOGNIZED,
             Self::BadValue { .. } => Code::WRONG_VALUE,
             Self::WrongMethod { .. } => Code::WRONG_METHOD,
-            Self::Denied { .. } => Code::UNAUTHORIZED,
+            Self::Denied { .. } | Self::PeerDenied { .. } => Code::UNAUTHORIZED,
+            Self::NameTaken { .. } => Code::NOT_UNIQUE,
+            Self::PeerVersion { .. } => Code::PEER_REFUSED,
             Self::UnknownVariable { .. } => Code::UNINITIALIZED,
             Self::UnknownTable { .. } => Code::TABLE_NOT_DECLARED,
             Self::Ledger(error) => ledger_code(error),
@@ -415,6 +447,9 @@ impl Error {
             | Self::NoHelp { hint, .. }
             | Self::File { hint, .. } => hint.clone(),
             Self::NoDestination { hint, .. } => Some(hint.clone()),
+            Self::PeerDenied { hint, .. } => Some((*hint).to_owned()),
+            Self::NameTaken { .. } => Some("start this node with another --name".into()),
+            Self::PeerVersion { .. } => Some("run the same version of Edgemere on both".into()),
             Self::MissingKey { usage, .. } => Some(format!("usage: {usage}")),
             Self::NotPolicy { .. } => Some("write it as {\"TYPE\": {\"name\": …}}".into()),
             Self::WrongMethod { .. } => Some("send it with POST".into()),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use edgemere_engine::ingest::Input;
 use edgemere_engine::pieces;
-use edgemere_engine::{Definition, Put, Rows, Schema};
+use edgemere_engine::{Column, Definition, Put, Rows, Schema};
 use edgemere_ledger::{Ledger, Policy, Scope};
 use serde_json::json;
 
@@ -98,7 +98,7 @@ fn publish(
     table: &str,
     schema: &Schema,
 ) -> Result<(), edgemere_ledger::Error> {
-    let scope = if node.has_role(Role::Master) { Scope::Global } else { Scope::Local };
+    let scope = node.scope();
     publish_table(node.ledger(), dbms, table, schema, scope)?;
     publish_cluster(node, dbms, table, scope)
 }
@@ -110,23 +110,45 @@ fn publish_table(
     schema: &Schema,
     scope: Scope,
 ) -> Result<(), edgemere_ledger::Error> {
-    let create = create_text(table, schema);
     let known = lookup::with(ledger, "table", &[("dbms", dbms), ("name", table)]);
+    let create = known.first().and_then(|known| known.text("create")).unwrap_or_default();
+    let published = Definition::from_create(create).and_then(|definition| definition.schema());
+    let published = published.unwrap_or_default();
+    let (all, is_more) = joined(published, schema);
     let policy = Policy::from_value(json!({ "table": {
-        "name": table, "dbms": dbms, "create": create, "source": SOURCE,
+        "name": table, "dbms": dbms, "create": create_text(table, &all), "source": SOURCE,
     }}))?;
     match known.first() {
         None => ledger.insert(policy, scope).map(drop),
-        Some(known) if known.text("create").is_some_and(|known| defines(known, schema)) => Ok(()),
-        Some(known) => ledger.update(known.id().unwrap_or_default(), policy).map(drop),
+        Some(known) if !is_more => spread(ledger, known, scope),
+        Some(known) => ledger.replace(known.id().unwrap_or_default(), policy, scope).map(drop),
     }
 }
 
-/// Whether a table's definition has just these columns. How it is written does not matter: EdgeLake
-/// writes more into it, such as defaults.
-fn defines(create: &str, schema: &Schema) -> bool {
-    let definition = Definition::from_create(create).and_then(|definition| definition.schema());
-    definition.is_ok_and(|defined| defined == *schema)
+/// The columns that are published and, after them, those that a table of this node has beside; and
+/// whether there are such. Other operators may have published columns, and types, that this one does
+/// not have: what is in the ledger first holds.
+fn joined(published: Schema, own: &Schema) -> (Schema, bool) {
+    let mut all = published;
+    let is_new = |column: &&Column| all.position(&column.name).is_none();
+    let new: Vec<_> = own.columns.iter().filter(is_new).cloned().collect();
+    let is_more = !new.is_empty();
+    all.columns.extend(new);
+    (all, is_more)
+}
+
+/// Gives a policy that nobody else knows to the master, of a node that has a master since.
+pub(crate) fn spread(
+    ledger: &Ledger,
+    known: &Policy,
+    scope: Scope,
+) -> Result<(), edgemere_ledger::Error> {
+    match (known.scope(), scope) {
+        (Some(Scope::Local), Scope::Pending | Scope::Global) => {
+            ledger.set_scope(known.id().unwrap_or_default(), scope).map(drop)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Says that this node's cluster holds the table, if the cluster is in the ledger.
@@ -150,7 +172,7 @@ fn publish_cluster(
         "source": format!("Node at {}", settings.network),
     }}))?;
     match ledger.get(&policy.content_id()) {
-        Some(_) => Ok(()),
+        Some(known) => spread(ledger, &known, scope),
         None => ledger.insert(policy, scope).map(drop),
     }
 }

@@ -29,6 +29,7 @@ mod node;
 mod peers;
 mod principal;
 mod reply;
+pub mod sync;
 mod variables;
 
 pub use code::Code;
@@ -39,7 +40,7 @@ pub use error::{Error, INTERNAL_MESSAGE, Kind, Span};
 pub use format::{Content, Format, Media, Rendered};
 pub use language::script;
 pub use node::{Node, Role, Settings};
-pub use peers::Peers;
+pub use peers::{Peers, Published};
 pub use principal::{Access, Principal};
 
 /// The text of a `sql` command, with options such as `format = json` and a query of any text.

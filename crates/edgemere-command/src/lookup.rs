@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use edgemere_engine::storage::{Error as StorageError, Storage, Table};
 use edgemere_ledger::{Condition, Kinds, Ledger, Policy};
+use serde_json::Value;
 
 use crate::error::Error;
 use crate::near;
@@ -63,4 +64,25 @@ pub(crate) fn wanted_tables(
             Ok(tables.filter(|table| name.is_none_or(|name| name == table.name())).collect())
         }
     }
+}
+
+/// The operators that hold a table: those of the clusters whose policies name it.
+pub(crate) fn operators_of(ledger: &Ledger, dbms: &str, table: &str) -> Vec<Arc<Policy>> {
+    let mut operators: Vec<Arc<Policy>> = Vec::new();
+    for cluster in of_kind(ledger, "cluster") {
+        let Some(id) = cluster.text("parent").or(cluster.id()) else { continue };
+        if tables_of(&cluster).iter().any(|(d, t)| d == dbms && t == table) {
+            operators.extend(with(ledger, "operator", &[("cluster", id)]));
+        }
+    }
+    let mut seen = std::collections::HashSet::new();
+    operators.retain(|operator| seen.insert(operator.id().map(String::from)));
+    operators
+}
+
+/// The tables that a cluster's policy names.
+pub(crate) fn tables_of(cluster: &Policy) -> Vec<(String, String)> {
+    let tables = cluster.attribute("table").and_then(Value::as_array).into_iter().flatten();
+    let text = |table: &Value, key| table.get(key).and_then(Value::as_str).map(String::from);
+    tables.filter_map(|table| Some((text(table, "dbms")?, text(table, "name")?))).collect()
 }

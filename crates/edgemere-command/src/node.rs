@@ -8,11 +8,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
 use edgemere_engine::Engine;
-use edgemere_ledger::Ledger;
+use edgemere_ledger::{Ledger, Position, Scope};
 use tokio_util::sync::CancellationToken;
 
+use crate::error::Error;
 use crate::host::Host;
 use crate::peers::Peers;
+use crate::sync::Synchronizer;
 use crate::variables::Variables;
 
 /// What a node can be to the network.
@@ -62,10 +64,14 @@ pub struct Settings {
     pub cluster: String,
     /// Where other nodes reach it.
     pub network: SocketAddr,
+    /// Where it listens for them, which may be every address of the machine.
+    pub bind: SocketAddr,
     /// Where REST reaches it.
     pub http: SocketAddr,
     /// The master's network address, when it is another node.
     pub master: Option<String>,
+    /// Whether it adds policies about itself to the ledger.
+    pub register: bool,
     /// The folder of its data.
     pub data: PathBuf,
     /// Its ledger.
@@ -86,6 +92,7 @@ pub struct Node {
     pub(crate) variables: Variables,
     pub(crate) host: Host,
     pub(crate) activity: Activity,
+    synchronizer: Synchronizer,
 }
 
 /// What the node has done since it started.
@@ -104,6 +111,7 @@ impl Node {
     pub fn new(settings: Settings) -> Arc<Self> {
         let node = Self {
             name: RwLock::new(settings.name.clone()),
+            synchronizer: Synchronizer::new(&settings.ledger),
             variables: Variables::default(),
             host: Host::new(),
             activity: Activity {
@@ -175,6 +183,44 @@ impl Node {
     /// Whether the node has the role.
     pub fn has_role(&self, role: Role) -> bool {
         self.settings.roles.contains(&role)
+    }
+
+    /// The master that the node follows; none when it is one itself, or stands alone.
+    pub fn follows(&self) -> Option<&str> {
+        self.settings.master.as_deref().filter(|_| !self.has_role(Role::Master))
+    }
+
+    /// How far a policy reaches that the node makes for the network.
+    pub(crate) fn scope(&self) -> Scope {
+        match (self.has_role(Role::Master), self.follows()) {
+            (true, _) => Scope::Global,
+            (false, Some(_)) => Scope::Pending,
+            (false, None) => Scope::Local,
+        }
+    }
+
+    /// The version of the network's ledger that the node knows: two nodes with the same version
+    /// have the same global policies, whatever else is theirs alone.
+    pub fn metadata_version(&self) -> String {
+        match self.follows() {
+            None => self.ledger().version(),
+            Some(_) => self.ledger().position().unwrap_or_else(Position::start).version(),
+        }
+    }
+
+    pub(crate) fn synchronizer(&self) -> &Synchronizer {
+        &self.synchronizer
+    }
+
+    /// Reads or changes the ledger where waiting for the disk holds up nobody else.
+    pub(crate) async fn change_ledger<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&Ledger) -> Result<T, edgemere_ledger::Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let ledger = self.ledger().clone();
+        let changed = tokio::task::spawn_blocking(move || change(&ledger)).await;
+        let failed = |error| Error::Internal { what: "the ledger's thread failed", source: error };
+        Ok(changed.map_err(|error| failed(Box::new(error)))??)
     }
 
     /// The roles, as one word.

@@ -1,7 +1,9 @@
 //! The other nodes, as commands see them. How they are reached is the binary's business.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use edgemere_ledger::{Changes, Policy, Position};
 use futures_util::future::BoxFuture;
 
 use crate::error::Error;
@@ -23,10 +25,35 @@ pub trait Peers: Send + Sync + std::fmt::Debug {
         timeout: Duration,
     ) -> BoxFuture<'a, Result<Rendered, Error>>;
 
+    /// What the master at a network address has after a position in its history. When it has
+    /// nothing, it waits so long for something.
+    fn changes<'a>(
+        &'a self,
+        address: &'a str,
+        after: &'a Position,
+        wait: Duration,
+    ) -> BoxFuture<'a, Result<Changes, Error>>;
+
+    /// Gives policies to the master at a network address.
+    fn publish<'a>(
+        &'a self,
+        address: &'a str,
+        policies: &'a [Arc<Policy>],
+    ) -> BoxFuture<'a, Result<Published, Error>>;
+
     /// Asks the REST service at an HTTP address for its status.
     fn rest_status<'a>(
         &'a self,
         address: &'a str,
         timeout: Duration,
     ) -> BoxFuture<'a, Result<String, Error>>;
+}
+
+/// What a master made of policies that it was given.
+#[derive(Debug)]
+pub struct Published {
+    /// Each policy as the master has it now, or why it is refused.
+    pub answers: Vec<Result<Policy, Error>>,
+    /// Where the master's history ended afterwards.
+    pub end: Position,
 }

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::Policy;
 use crate::identity::hex;
+use crate::{Policy, Position};
 
 /// The hash before the first entry.
 pub(crate) const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -25,8 +25,20 @@ const HASH_LENGTH: usize = GENESIS.len();
 pub(crate) enum Change {
     /// Puts policies, each in the place of the one with its id or at the end.
     Put(Vec<Arc<Policy>>),
+    /// Puts policies in the same way, which the master is to get.
+    Send(Vec<Arc<Policy>>),
     /// Takes out the policies with these ids.
     Drop(Vec<String>),
+    /// What a stretch of the master's history comes to: first takes out, then puts. The copy stands
+    /// at that position afterwards.
+    Follow {
+        /// The ids to take out.
+        drop: Vec<String>,
+        /// The policies to put.
+        put: Vec<Arc<Policy>>,
+        /// The master's position.
+        at: Position,
+    },
 }
 
 /// The JSON of an entry as it is written.
@@ -41,6 +53,8 @@ struct Written<'a> {
     policies: Option<Vec<&'a Policy>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ids: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<&'a Position>,
 }
 
 /// The JSON of an entry as it is read. An unknown key is an error: it may carry what this version
@@ -55,19 +69,28 @@ struct Read {
     policy: Option<Value>,
     policies: Option<Vec<Value>>,
     ids: Option<Vec<String>>,
+    at: Option<Position>,
 }
 
 /// Writes an entry as JSON.
 pub(crate) fn encode(seq: u64, time: &str, change: &Change) -> serde_json::Result<String> {
-    let mut written = Written { seq, time, op: "put", policy: None, policies: None, ids: None };
+    let op = match change {
+        Change::Put(_) => "put",
+        Change::Send(_) => "send",
+        Change::Drop(_) => "drop",
+        Change::Follow { .. } => "follow",
+    };
+    let mut written = Written { seq, time, op, policy: None, policies: None, ids: None, at: None };
     match change {
-        Change::Put(policies) => match policies.as_slice() {
+        Change::Put(policies) | Change::Send(policies) => match policies.as_slice() {
             [policy] => written.policy = Some(policy),
             all => written.policies = Some(all.iter().map(AsRef::as_ref).collect()),
         },
-        Change::Drop(ids) => {
-            written.op = "drop";
-            written.ids = Some(ids);
+        Change::Drop(ids) => written.ids = Some(ids),
+        Change::Follow { drop, put, at } => {
+            written.ids = Some(drop);
+            written.policies = Some(put.iter().map(AsRef::as_ref).collect());
+            written.at = Some(at);
         }
     }
     serde_json::to_string(&written)
@@ -76,12 +99,15 @@ pub(crate) fn encode(seq: u64, time: &str, change: &Change) -> serde_json::Resul
 /// Reads the JSON of an entry; the error says what is wrong with it.
 pub(crate) fn decode(json: &str) -> Result<(u64, Change), String> {
     let read: Read = serde_json::from_str(json).map_err(|error| error.to_string())?;
-    let change = match (read.op.as_str(), read.policy, read.policies, read.ids) {
-        ("put", Some(policy), None, None) => Change::Put(vec![policy_of(policy)?]),
-        ("put", None, Some(policies), None) => {
-            Change::Put(policies.into_iter().map(policy_of).collect::<Result<_, _>>()?)
+    let change = match (read.op.as_str(), read.policy, read.policies, read.ids, read.at) {
+        ("put", Some(policy), None, None, None) => Change::Put(vec![policy_of(policy)?]),
+        ("put", None, Some(policies), None, None) => Change::Put(policies_of(policies)?),
+        ("send", Some(policy), None, None, None) => Change::Send(vec![policy_of(policy)?]),
+        ("send", None, Some(policies), None, None) => Change::Send(policies_of(policies)?),
+        ("drop", None, None, Some(ids), None) => Change::Drop(ids),
+        ("follow", None, Some(policies), Some(drop), Some(at)) => {
+            Change::Follow { drop, put: policies_of(policies)?, at }
         }
-        ("drop", None, None, Some(ids)) => Change::Drop(ids),
         (op, ..) => return Err(format!("the operation \"{op}\" is not known in this form")),
     };
     Ok((read.seq, change))
@@ -114,6 +140,10 @@ fn is_hex(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'a'..=b'f')
 }
 
+fn policies_of(values: Vec<Value>) -> Result<Vec<Arc<Policy>>, String> {
+    values.into_iter().map(policy_of).collect()
+}
+
 fn policy_of(value: Value) -> Result<Arc<Policy>, String> {
     Policy::from_value(value).map(Arc::new).map_err(|error| error.to_string())
 }
@@ -143,6 +173,22 @@ mod tests {
                 ),
             ),
             (Change::Drop(vec!["a".into()]), r#"{"seq":7,"time":"t","op":"drop","ids":["a"]}"#),
+            (
+                Change::Send(vec![policy("a")]),
+                r#"{"seq":7,"time":"t","op":"send","policy":{"device":{"id":"a","rate":0.1}}}"#,
+            ),
+            (
+                Change::Follow {
+                    drop: vec!["b".into()],
+                    put: vec![policy("a")],
+                    at: Position { entries: 3, head: "h".into() },
+                },
+                concat!(
+                    r#"{"seq":7,"time":"t","op":"follow","#,
+                    r#""policies":[{"device":{"id":"a","rate":0.1}}],"ids":["b"],"#,
+                    r#""at":{"entries":3,"head":"h"}}"#
+                ),
+            ),
         ] {
             assert_eq!(encode(7, "t", &change).unwrap(), json);
             assert_eq!(decode(json).unwrap(), (7, change));
@@ -154,6 +200,8 @@ mod tests {
         for json in [
             r#"{"seq":1,"time":"t","op":"merge","ids":["a"]}"#,
             r#"{"seq":1,"time":"t","op":"put","ids":["a"]}"#,
+            r#"{"seq":1,"time":"t","op":"follow","policies":[],"ids":["a"]}"#,
+            r#"{"seq":1,"time":"t","op":"send","ids":["a"]}"#,
             r#"{"seq":1,"time":"t","op":"drop","ids":["a"],"by":"me"}"#,
             r#"{"seq":1,"time":"t","op":"put","policy":{"a":1}}"#,
             "",

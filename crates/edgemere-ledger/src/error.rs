@@ -132,6 +132,14 @@ pub enum Error {
         /// The first difference.
         reason: String,
     },
+    /// What was given for a stretch of the master's history is not one.
+    #[error("what the master sent does not continue its history after entry {after}: {reason}")]
+    BadPage {
+        /// The last entry that was known.
+        after: u64,
+        /// What is wrong.
+        reason: String,
+    },
     /// Another process, or another ledger of this one, has the folder open.
     #[error("the ledger in \"{}\" is in use", folder.display())]
     Locked {

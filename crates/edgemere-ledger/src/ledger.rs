@@ -19,15 +19,12 @@ use serde_json::Value;
 
 use crate::entry::Change;
 use crate::folder::Folder;
-use crate::log::{Log, Medium};
+use crate::log::{End, Log, Medium};
 use crate::recovery::{self, Recovery};
 use crate::rules::{self, Seen};
 use crate::scan::Scan;
 use crate::view::View;
-use crate::{Condition, Error, Kinds, Policy, Scope, policy};
-
-/// How many digits of the head's hash are the version: as many as an id has.
-const VERSION_LENGTH: usize = 32;
+use crate::{Condition, Error, Kinds, Policy, Position, Scope, policy};
 
 /// The ledger of a node. Clones are the same ledger.
 #[derive(Clone)]
@@ -39,12 +36,19 @@ struct Inner {
     folder: Folder,
     log: Mutex<Log>,
     state: RwLock<State>,
+    watchers: RwLock<Vec<Watcher>>,
 }
 
+/// Called after every change.
+type Watcher = Box<dyn Fn(&Ledger) + Send + Sync>;
+
 /// What readers see.
-struct State {
-    view: View,
-    head: String,
+pub(crate) struct State {
+    pub(crate) view: View,
+    /// Where the log ends.
+    pub(crate) end: End,
+    /// Where each of its entries begins, in bytes from the start of the file.
+    pub(crate) starts: Vec<u64>,
 }
 
 /// What a check of the whole ledger found.
@@ -71,9 +75,10 @@ impl Ledger {
     }
 
     pub(crate) fn new(folder: Folder, medium: Box<dyn Medium>, scan: Scan) -> Self {
-        let state = RwLock::new(State { view: scan.view, head: scan.end.head.clone() });
-        let log = Mutex::new(Log::new(medium, folder.log(), scan.end));
-        Self { inner: Arc::new(Inner { folder, log, state }) }
+        let Scan { view, starts, end, .. } = scan;
+        let log = Mutex::new(Log::new(medium, folder.log(), end.clone()));
+        let state = RwLock::new(State { view, end, starts });
+        Self { inner: Arc::new(Inner { folder, log, state, watchers: RwLock::default() }) }
     }
 
     /// Inserts a policy, with an id and a date when it has none. It is durable when this returns.
@@ -84,7 +89,7 @@ impl Ledger {
             let seen = Seen { live: &state.view, batch: &View::default(), replaced: None };
             completed(policy, scope, &seen)?
         };
-        self.commit(&mut log, Change::Put(vec![Arc::clone(&policy)]))?;
+        self.commit(&mut log, put(scope, vec![Arc::clone(&policy)]))?;
         Ok(policy)
     }
 
@@ -106,23 +111,36 @@ impl Ledger {
             batch.put(policy);
         }
         let policies: Vec<_> = batch.iter().map(Arc::clone).collect();
-        self.commit(&mut log, Change::Put(policies.clone()))?;
+        self.commit(&mut log, put(scope, policies.clone()))?;
         Ok(policies)
     }
 
     /// Replaces the policy with an id. The id, the place in the order and the scope stay; the date
     /// is new.
-    pub fn update(&self, id: &str, mut policy: Policy) -> Result<Arc<Policy>, Error> {
-        let mut log = self.writer();
-        let policy = {
+    pub fn update(&self, id: &str, policy: Policy) -> Result<Arc<Policy>, Error> {
+        self.replace_in(&mut self.writer(), id, policy, None)
+    }
+
+    /// Replaces the policy with an id as [`Ledger::update`] does, by one that reaches so far.
+    pub fn replace(&self, id: &str, policy: Policy, scope: Scope) -> Result<Arc<Policy>, Error> {
+        self.replace_in(&mut self.writer(), id, policy, Some(scope))
+    }
+
+    pub(crate) fn replace_in(
+        &self,
+        log: &mut Log,
+        id: &str,
+        mut policy: Policy,
+        scope: Option<Scope>,
+    ) -> Result<Arc<Policy>, Error> {
+        let (policy, scope) = {
             let state = self.state();
-            let old = state.view.find(id)?;
-            inherit(&mut policy, old, id)?;
-            let scope = old.scope().unwrap_or(Scope::Local);
+            inherit(&mut policy, state.view.find(id)?, id)?;
+            let scope = scope.or_else(|| state.view.scope(id)).unwrap_or(Scope::Local);
             let seen = Seen { live: &state.view, batch: &View::default(), replaced: Some(id) };
-            completed(policy, scope, &seen)?
+            (completed(policy, scope, &seen)?, scope)
         };
-        self.commit(&mut log, Change::Put(vec![Arc::clone(&policy)]))?;
+        self.commit(log, put(scope, vec![Arc::clone(&policy)]))?;
         Ok(policy)
     }
 
@@ -146,13 +164,13 @@ impl Ledger {
     pub fn set_scope(&self, id: &str, scope: Scope) -> Result<Arc<Policy>, Error> {
         let mut log = self.writer();
         let old = Arc::clone(self.state().view.find(id)?);
-        if old.scope() == Some(scope) {
+        if self.state().view.scope(id) == Some(scope) {
             return Ok(old);
         }
         let mut policy = Policy::clone(&old);
         policy.set_scope(scope);
         let policy = Arc::new(policy);
-        self.commit(&mut log, Change::Put(vec![Arc::clone(&policy)]))?;
+        self.commit(&mut log, put(scope, vec![Arc::clone(&policy)]))?;
         Ok(policy)
     }
 
@@ -189,7 +207,20 @@ impl Ledger {
     /// 32 hex digits that change with every change and are the same after the same history.
     #[must_use]
     pub fn version(&self) -> String {
-        self.state().head.chars().take(VERSION_LENGTH).collect()
+        self.end().version()
+    }
+
+    /// Where the ledger's own history ends.
+    #[must_use]
+    pub fn end(&self) -> Position {
+        self.state().end.position()
+    }
+
+    /// Calls this after every change, on the thread that made it. It should be quick, and hold no
+    /// clone of the ledger, which would then never be closed.
+    pub fn watch(&self, watcher: impl Fn(&Self) + Send + Sync + 'static) {
+        let mut watchers = self.inner.watchers.write().unwrap_or_else(PoisonError::into_inner);
+        watchers.push(Box::new(watcher));
     }
 
     /// Reads the file once more from disk, checks every hash, and that it adds up to what is in
@@ -208,26 +239,40 @@ impl Ledger {
         if scan.end != *log.end() {
             return diverged("the last entry is another");
         }
-        if !scan.view.iter().eq(self.state().view.iter()) {
+        let state = self.state();
+        if !scan.view.iter().eq(state.view.iter()) {
             return diverged("the policies are others");
+        }
+        if scan.view.outbox() != state.view.outbox() || scan.view.at() != state.view.at() {
+            return diverged("what is to be sent, or where the copy stands, is another");
         }
         Ok(Verified { entries: scan.end.entries, policies: scan.view.len(), head: scan.end.head })
     }
 
     /// Makes a change durable, then visible.
-    fn commit(&self, log: &mut Log, change: Change) -> Result<(), Error> {
+    pub(crate) fn commit(&self, log: &mut Log, change: Change) -> Result<(), Error> {
         log.append(&change)?;
-        let mut state = self.inner.state.write().unwrap_or_else(PoisonError::into_inner);
-        state.view.apply(change);
-        state.head.clone_from(&log.end().head);
+        {
+            let mut state = self.inner.state.write().unwrap_or_else(PoisonError::into_inner);
+            let start = state.end.length;
+            state.starts.push(start);
+            state.view.apply(change);
+            state.end = log.end().clone();
+        }
+        let watchers = self.inner.watchers.read().unwrap_or_else(PoisonError::into_inner);
+        watchers.iter().for_each(|watcher| watcher(self));
         Ok(())
     }
 
-    fn writer(&self) -> MutexGuard<'_, Log> {
+    pub(crate) fn folder(&self) -> &Folder {
+        &self.inner.folder
+    }
+
+    pub(crate) fn writer(&self) -> MutexGuard<'_, Log> {
         self.inner.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn state(&self) -> RwLockReadGuard<'_, State> {
+    pub(crate) fn state(&self) -> RwLockReadGuard<'_, State> {
         self.inner.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -241,8 +286,20 @@ impl fmt::Debug for Ledger {
     }
 }
 
+/// The change that puts policies which reach so far.
+fn put(scope: Scope, policies: Vec<Arc<Policy>>) -> Change {
+    match scope {
+        Scope::Pending => Change::Send(policies),
+        Scope::Local | Scope::Global => Change::Put(policies),
+    }
+}
+
 /// A policy that is ready to be written: checked, completed, within the limits.
-fn completed(mut policy: Policy, scope: Scope, seen: &Seen<'_>) -> Result<Arc<Policy>, Error> {
+pub(crate) fn completed(
+    mut policy: Policy,
+    scope: Scope,
+    seen: &Seen<'_>,
+) -> Result<Arc<Policy>, Error> {
     rules::complete(&mut policy, seen)?;
     policy.set_scope(scope);
     policy.check_size()?;

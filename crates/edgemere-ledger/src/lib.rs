@@ -11,7 +11,10 @@
 //!    durable.
 //! 3. `view` holds what lives, with an `index` over the attributes. `condition`, `path` and `loose`
 //!    say what fits.
-//! 4. On the next start `scan` reads the lines, and `recovery` decides what to do about one that
+//! 4. `exchange` is what nodes make of it together: a master takes policies of other nodes, which
+//!    wait in the `outbox` there until it has them; `feed` reads a master's history from a
+//!    `position` on, and `follow` keeps a copy in step with it.
+//! 5. On the next start `scan` reads the lines, and `recovery` decides what to do about one that
 //!    does not hold.
 //!
 //! The crate knows no SQL, no sockets and no async runtime; calls that write wait for the disk.
@@ -19,16 +22,21 @@
 mod condition;
 mod entry;
 mod error;
+mod exchange;
 #[cfg(test)]
 mod faults;
+mod feed;
 mod folder;
+mod follow;
 mod identity;
 mod index;
 mod ledger;
 mod log;
 mod loose;
+mod outbox;
 mod path;
 mod policy;
+mod position;
 mod printable;
 mod python;
 mod recovery;
@@ -39,8 +47,11 @@ mod view;
 
 pub use condition::{Comparison, Condition, Kinds};
 pub use error::Error;
+pub use feed::{Changes, Page};
+pub use follow::{Followed, Follower};
 pub use ledger::{Ledger, Verified};
 pub use path::Path;
 pub use policy::{DEPTH_MAX, POLICY_BYTES_MAX, Policy};
+pub use position::Position;
 pub use recovery::{Cut, Recovery, repair};
 pub use scope::Scope;

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::entry::{self, Change};
-use crate::{Error, policy};
+use crate::{Error, Position, policy};
 
 /// The most bytes of one entry, a batch of policies included.
 pub(crate) const ENTRY_BYTES_MAX: usize = 256 * 1024 * 1024;
@@ -56,6 +56,13 @@ pub(crate) struct End {
     pub(crate) head: String,
     /// The bytes of all.
     pub(crate) length: u64,
+}
+
+impl End {
+    /// The end as a place in the history.
+    pub(crate) fn position(&self) -> Position {
+        Position { entries: self.entries, head: self.head.clone() }
+    }
 }
 
 impl Default for End {

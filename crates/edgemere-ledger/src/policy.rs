@@ -136,6 +136,11 @@ impl Policy {
         self.attributes.insert(name.to_owned(), value);
     }
 
+    /// Takes an attribute out.
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.attributes.shift_remove(name);
+    }
+
     /// Sets the attribute `ledger`, which is always the last.
     pub(crate) fn set_scope(&mut self, scope: Scope) {
         self.attributes.shift_remove("ledger");

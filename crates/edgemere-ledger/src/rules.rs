@@ -219,6 +219,18 @@ fn members(cluster: &str, seen: &Seen<'_>) -> HashSet<u64> {
     seen.select("operator", &condition).filter_map(member).collect()
 }
 
+/// Takes the member number off an operator's policy that another of its cluster has: two nodes
+/// that did not know of each other may have given the same.
+pub(crate) fn forget_taken_member(policy: &mut Policy, seen: &Seen<'_>) {
+    let Some(cluster) = policy.text("cluster").filter(|_| policy.kind() == "operator") else {
+        return;
+    };
+    let member = policy.attribute("member").and_then(Value::as_u64);
+    if member.is_some_and(|member| members(cluster, seen).contains(&member)) {
+        policy.remove("member");
+    }
+}
+
 /// Takes the number from the id, so that two nodes give the same, and goes on to the next free one.
 fn free_member(id: &str, used: &HashSet<u64>) -> Option<u64> {
     let start = Md5::digest(id).first().copied().map_or(0, u64::from);

@@ -8,7 +8,9 @@
 //! It changes nothing on disk.
 
 use std::io::{self, BufRead};
+use std::sync::Arc;
 
+use crate::Policy;
 use crate::entry::{self, Change};
 use crate::log::End;
 use crate::view::View;
@@ -18,6 +20,8 @@ use crate::view::View;
 pub(crate) struct Scan {
     /// What the entries add up to.
     pub(crate) view: View,
+    /// Where each of them begins, in bytes from the start of the file.
+    pub(crate) starts: Vec<u64>,
     /// Where they end.
     pub(crate) end: End,
     /// The first record that does not hold, and begins where the entries end.
@@ -71,6 +75,7 @@ impl Scan {
         }
         self.fits(&change).map_err(Refused::Strange)?;
         self.view.apply(change);
+        self.starts.push(self.end.length);
         let length = self.end.length + line.len() as u64;
         self.end = End { entries: seq, head, length };
         Ok(())
@@ -80,15 +85,24 @@ impl Scan {
     /// add up to.
     fn fits(&self, change: &Change) -> Result<(), String> {
         match change {
-            Change::Put(policies) => match policies.iter().all(|policy| policy.id().is_some()) {
-                true => Ok(()),
-                false => Err("a policy has no id".to_owned()),
-            },
-            Change::Drop(ids) => match ids.iter().find(|id| self.view.get(id).is_none()) {
-                None => Ok(()),
-                Some(id) => Err(format!("there is no policy \"{id}\" to drop")),
-            },
+            Change::Put(policies) | Change::Send(policies) => have_ids(policies),
+            Change::Drop(ids) => self.are_there(ids),
+            Change::Follow { drop, put, .. } => self.are_there(drop).and_then(|()| have_ids(put)),
         }
+    }
+
+    fn are_there(&self, ids: &[String]) -> Result<(), String> {
+        match ids.iter().find(|id| self.view.get(id).is_none()) {
+            None => Ok(()),
+            Some(id) => Err(format!("there is no policy \"{id}\" to drop")),
+        }
+    }
+}
+
+fn have_ids(policies: &[Arc<Policy>]) -> Result<(), String> {
+    match policies.iter().all(|policy| policy.id().is_some()) {
+        true => Ok(()),
+        false => Err("a policy has no id".to_owned()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! How far a policy reaches: the attribute `ledger`.
+//! How far a policy reaches: the attribute `ledger`, and whether the master is still to get it.
 
 use std::fmt;
 
@@ -9,6 +9,9 @@ use serde::{Serialize, Serializer};
 pub enum Scope {
     /// Known to this node alone.
     Local,
+    /// Known to this node alone until the master has it. The attribute says `local` as long; that
+    /// it is to be sent stands in the history.
+    Pending,
     /// Shared with the network.
     Global,
 }
@@ -18,7 +21,7 @@ impl Scope {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Local => "local",
+            Self::Local | Self::Pending => "local",
             Self::Global => "global",
         }
     }

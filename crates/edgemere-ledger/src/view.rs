@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use crate::entry::Change;
 use crate::index::{Index, Positions};
-use crate::{Condition, Error, Kinds, Policy};
+use crate::outbox::Outbox;
+use crate::{Condition, Error, Kinds, Policy, Position, Scope};
 
 /// The most ids that are offered for one that is not found.
 const NEAR_MAX: usize = 3;
@@ -21,6 +22,8 @@ pub(crate) struct View {
     /// By the type's name in lower case.
     by_kind: HashMap<String, Positions>,
     index: Index,
+    outbox: Outbox,
+    at: Option<Position>,
 }
 
 impl View {
@@ -34,6 +37,24 @@ impl View {
 
     pub(crate) fn get(&self, id: &str) -> Option<&Arc<Policy>> {
         self.by_id.get(id).and_then(|position| self.policies.get(position))
+    }
+
+    /// How far the policy with an id reaches.
+    pub(crate) fn scope(&self, id: &str) -> Option<Scope> {
+        match self.outbox.contains(id) {
+            true => Some(Scope::Pending),
+            false => self.get(id)?.scope(),
+        }
+    }
+
+    /// The policies that the master is still to get.
+    pub(crate) fn outbox(&self) -> &Outbox {
+        &self.outbox
+    }
+
+    /// Where in the master's history a copy stands; `None` when it follows no master.
+    pub(crate) fn at(&self) -> Option<&Position> {
+        self.at.as_ref()
     }
 
     /// The policy with an id, or the error that says which ids are near.
@@ -71,12 +92,29 @@ impl View {
     pub(crate) fn apply(&mut self, change: Change) {
         match change {
             Change::Put(policies) => policies.into_iter().for_each(|policy| self.put(policy)),
+            Change::Send(policies) => policies.into_iter().for_each(|policy| self.send(policy)),
             Change::Drop(ids) => ids.iter().for_each(|id| self.remove(id)),
+            Change::Follow { drop, put, at } => {
+                drop.iter().for_each(|id| self.remove(id));
+                put.into_iter().for_each(|policy| self.put(policy));
+                self.at = Some(at);
+            }
         }
     }
 
-    /// Puts a policy in the place of the one with its id, or at the end.
+    /// Puts a policy that the master is to get.
+    fn send(&mut self, policy: Arc<Policy>) {
+        policy.id().iter().for_each(|id| self.outbox.add(id));
+        self.place(policy);
+    }
+
+    /// Puts a policy in the place of the one with its id, or at the end. It waits for nobody.
     pub(crate) fn put(&mut self, policy: Arc<Policy>) {
+        policy.id().iter().for_each(|id| self.outbox.remove(id));
+        self.place(policy);
+    }
+
+    fn place(&mut self, policy: Arc<Policy>) {
         let Some(id) = policy.id() else { return };
         let position = match self.by_id.get(id).copied() {
             Some(position) => {
@@ -92,7 +130,8 @@ impl View {
         self.link(position, policy);
     }
 
-    fn remove(&mut self, id: &str) {
+    pub(crate) fn remove(&mut self, id: &str) {
+        self.outbox.remove(id);
         if let Some(position) = self.by_id.remove(id) {
             self.unlink(position);
         }

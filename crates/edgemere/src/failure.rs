@@ -6,7 +6,7 @@ use std::io;
 
 use edgemere_command::{Kind, Span};
 
-use crate::server::{CannotListen, NotLoopback};
+use crate::server::{BadKey, CannotListen, NoAddress, NoKey, NotLoopback};
 
 /// Why the process ends without success.
 #[derive(Debug, PartialEq)]
@@ -84,6 +84,15 @@ fn classify(error: anyhow::Error) -> (Kind, Option<String>) {
     if error.is::<NotLoopback>() {
         return (Kind::Input, Some(NOT_LOOPBACK_HINT.into()));
     }
+    if error.is::<NoAddress>() {
+        return (Kind::Input, Some(NO_ADDRESS_HINT.into()));
+    }
+    if error.is::<NoKey>() {
+        return (Kind::Input, Some(NO_KEY_HINT.into()));
+    }
+    if error.is::<BadKey>() {
+        return (Kind::Input, Some(BAD_KEY_HINT.into()));
+    }
     if error.is::<CannotListen>() {
         return (Kind::Unavailable, Some(listen_hint(&error)));
     }
@@ -98,6 +107,15 @@ fn classify(error: anyhow::Error) -> (Kind, Option<String>) {
 
 const NOT_LOOPBACK_HINT: &str = "use an address of this machine alone, as 127.0.0.1: a node has no way yet to tell callers \
      from other machines apart";
+
+const NO_ADDRESS_HINT: &str =
+    "say under which address other nodes reach this one: --advertise IP:PORT";
+
+const NO_KEY_HINT: &str = "copy network.key from the master's data folder to this machine and add --network-key FILE; a \
+     master makes the key when it first listens on such an address";
+
+const BAD_KEY_HINT: &str = "copy network.key from the master's data folder; a new one is made with: \
+     openssl rand -hex 32 > network.key";
 
 fn listen_hint(error: &anyhow::Error) -> String {
     let io = error.chain().find_map(|error| error.downcast_ref::<io::Error>());

@@ -152,6 +152,7 @@ commands! {
     GetRetention(Plain<get::retention::Retention>),
     GetRowsCount(Plain<get::rows_count::RowsCount>),
     GetStatus(get::status::Status),
+    GetSynchronizer(Plain<get::synchronizer::Synchronizer>),
     GetTables(Plain<get::tables::Tables>),
     GetVariable(get::variable::Variable),
     GetVersion(Plain<get::version::Version>),
@@ -208,6 +209,11 @@ impl Command {
         let (_, declaration, after) = found.ok_or_else(|| unknown(cursor))?;
         *cursor = after;
         cursor.nested(|cursor| Any::parse(declaration.name, cursor)).map(Self)
+    }
+
+    /// Takes what follows the words `blockchain get`, where they may be left out.
+    pub(crate) fn parse_blockchain_get(cursor: &mut Cursor<'_>) -> Result<Self, Error> {
+        cursor.nested(|cursor| Declared::parse(cursor).map(Any::BlockchainGet)).map(Self)
     }
 
     /// The command's declaration.

@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use edgemere_command::{
-    Access, Error as CommandError, Kind, Method, Node, Peers, Principal, Rendered, Request, Role,
-    Settings, execute, ingest,
+    Access, Error as CommandError, Kind, Method, Node, Peers, Principal, Published, Rendered,
+    Request, Role, Settings, execute, ingest, sync,
 };
 use edgemere_engine::Engine;
 use edgemere_engine::ingest::Input;
-use edgemere_ledger::Ledger;
+use edgemere_ledger::{Changes, Ledger, Policy, Position};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use goldenscript::Context;
@@ -28,6 +28,7 @@ pub(crate) struct Runner {
     runtime: tokio::runtime::Runtime,
     network: Arc<Network>,
     nodes: BTreeMap<String, TestNode>,
+    stopped: BTreeMap<String, (TempDir, Kinds)>,
     numbers: regex::Regex,
     dates: regex::Regex,
     hashes: regex::Regex,
@@ -36,7 +37,14 @@ pub(crate) struct Runner {
 struct TestNode {
     node: Arc<Node>,
     folder: TempDir,
+    kind: Kinds,
+}
+
+/// What a node is made as.
+#[derive(Clone)]
+struct Kinds {
     roles: Vec<Role>,
+    master: Option<String>,
     index: u16,
 }
 
@@ -46,7 +54,11 @@ pub(crate) enum Command {
         name: String,
         #[arg(key, optional)]
         roles: String,
+        #[arg(key)]
+        master: Option<String>,
     },
+    /// Brings a node in step with its master.
+    Sync(String),
     Stop(String),
     Restart(String),
     File {
@@ -76,34 +88,42 @@ impl Runner {
             runtime,
             network: Arc::default(),
             nodes: BTreeMap::new(),
+            stopped: BTreeMap::new(),
             numbers: regex::Regex::new(r" *[0-9][0-9,.]*").unwrap(),
             hashes: regex::Regex::new("[0-9a-f]{64}").unwrap(),
             dates: regex::Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z").unwrap(),
         };
-        runner.start("n1", Role::ALL.to_vec());
+        runner.start("n1", Role::ALL.to_vec(), None);
         runner
     }
 
-    fn start(&mut self, name: &str, roles: Vec<Role>) {
+    fn start(&mut self, name: &str, roles: Vec<Role>, master: Option<String>) {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("scripts")).unwrap();
         let index = u16::try_from(self.nodes.len()).unwrap();
-        let node = self.open(name, &roles, folder.path(), index);
-        self.nodes.insert(name.into(), TestNode { node, folder, roles, index });
+        let address = |name: String| match self.nodes.get(&name) {
+            Some(known) => known.node.settings().network.to_string(),
+            None => name,
+        };
+        let kind = Kinds { roles, master: master.map(address), index };
+        let node = self.open(name, &kind, folder.path());
+        self.nodes.insert(name.into(), TestNode { node, folder, kind });
     }
 
-    fn open(&self, name: &str, roles: &[Role], folder: &Path, index: u16) -> Arc<Node> {
-        let address = |port: u16| SocketAddr::from(([127, 0, 0, 1], port + index));
+    fn open(&self, name: &str, kind: &Kinds, folder: &Path) -> Arc<Node> {
+        let address = |port: u16| SocketAddr::from(([127, 0, 0, 1], port + kind.index));
         let (ledger, _) = Ledger::open(folder).unwrap();
         let (engine, _) = Engine::open(&folder.join("rows")).unwrap();
         let node = Node::new(Settings {
             name: name.into(),
-            roles: roles.to_vec(),
+            roles: kind.roles.clone(),
             company: "New Company".into(),
             cluster: format!("{name}-cluster"),
             network: address(NETWORK_PORT),
+            bind: address(NETWORK_PORT),
             http: address(HTTP_PORT),
-            master: None,
+            master: kind.master.clone(),
+            register: kind.master.is_some(),
             data: folder.into(),
             ledger,
             engine,
@@ -116,17 +136,32 @@ impl Runner {
     }
 
     /// Forgets a node, so that its ledger is closed and nobody reaches it.
-    fn stop(&mut self, name: &str) -> (TempDir, Vec<Role>, u16) {
-        let TestNode { node, folder, roles, index } =
-            self.nodes.remove(name).expect("no such node");
+    fn stop(&mut self, name: &str) -> (TempDir, Kinds) {
+        let TestNode { node, folder, kind } = self.nodes.remove(name).expect("no such node");
         self.network.nodes.lock().unwrap().remove(&node.settings().network.to_string());
-        (folder, roles, index)
+        (folder, kind)
     }
 
     fn restart(&mut self, name: &str) {
-        let (folder, roles, index) = self.stop(name);
-        let node = self.open(name, &roles, folder.path(), index);
-        self.nodes.insert(name.into(), TestNode { node, folder, roles, index });
+        let (folder, kind) = match self.stopped.remove(name) {
+            Some(stopped) => stopped,
+            None => self.stop(name),
+        };
+        let node = self.open(name, &kind, folder.path());
+        self.nodes.insert(name.into(), TestNode { node, folder, kind });
+    }
+
+    /// What a node does on its own: fetches, publishes its own policies, and sends what waits.
+    fn sync(&self, name: &str) -> Result<String, Box<dyn Error>> {
+        let node = &self.nodes.get(name).ok_or("no such node")?.node;
+        let step = async {
+            sync::catch_up(node).await?;
+            sync::register(node).await?;
+            let refused = sync::flush(node).await?;
+            let said: Vec<_> = refused.iter().map(|(_, error)| describe(error, "")).collect();
+            Ok::<_, CommandError>(said.join("\n"))
+        };
+        self.runtime.block_on(step).map_err(|error| describe(&error, "").into())
     }
 
     fn request(&self, text: &str, tags: &BTreeSet<String>) -> Request {
@@ -175,7 +210,7 @@ impl Runner {
         let mut said = self.dates.replace_all(said, "<DATE>").into_owned();
         said = self.hashes.replace_all(&said, "<HASH>").into_owned();
         for (name, TestNode { node, folder, .. }) in &self.nodes {
-            said = said.replace(&node.ledger().version(), &format!("<{name} VERSION>"));
+            said = said.replace(&node.metadata_version(), &format!("<{name} VERSION>"));
             said = said.replace(&folder.path().display().to_string(), &format!("<{name} DATA>"));
         }
         match shape {
@@ -190,14 +225,15 @@ impl goldenscript::Runner for Runner {
 
     fn run(&mut self, command: &Command, context: &Context) -> Result<String, Box<dyn Error>> {
         match command {
-            Command::Node { name, roles } => {
+            Command::Node { name, roles, master } => {
                 let roles = roles.split(',').map(|role| role.parse().unwrap());
-                let roles = roles.collect();
-                self.start(name, roles);
+                self.start(name, roles.collect(), master.clone());
                 Ok(String::new())
             }
+            Command::Sync(name) => self.sync(name),
             Command::Stop(name) => {
-                self.stop(name);
+                let stopped = self.stop(name);
+                self.stopped.insert(name.clone(), stopped);
                 Ok(String::new())
             }
             Command::Restart(name) => {
@@ -242,6 +278,24 @@ struct Network {
     nodes: Mutex<BTreeMap<String, Arc<Node>>>,
 }
 
+impl Network {
+    fn find(&self, address: &str) -> Result<Arc<Node>, CommandError> {
+        let node = self.nodes.lock().unwrap().get(address).cloned();
+        let reason = "connection refused".into();
+        node.ok_or_else(|| CommandError::PeerUnreachable { address: address.into(), reason })
+    }
+}
+
+/// An error as it arrives from another node.
+fn told(address: &str, error: &CommandError) -> CommandError {
+    CommandError::PeerFailed {
+        address: address.into(),
+        kind: error.kind(),
+        code: error.code(),
+        message: error.message(),
+    }
+}
+
 impl Peers for Network {
     fn call<'a>(
         &'a self,
@@ -250,18 +304,42 @@ impl Peers for Network {
         _timeout: Duration,
     ) -> BoxFuture<'a, Result<Rendered, CommandError>> {
         async move {
-            let node = self.nodes.lock().unwrap().get(address).cloned();
-            let Some(node) = node else {
-                let reason = "connection refused".into();
-                return Err(CommandError::PeerUnreachable { address: address.into(), reason });
-            };
+            let node = self.find(address)?;
             let request = Request::new(command, Principal::new("a node", Access::Admin));
-            execute(&node, &request).await.result.map_err(|error| CommandError::PeerFailed {
-                address: address.into(),
-                kind: error.kind(),
-                code: error.code(),
-                message: error.message(),
-            })
+            execute(&node, &request).await.result.map_err(|error| told(address, &error))
+        }
+        .boxed()
+    }
+
+    fn changes<'a>(
+        &'a self,
+        address: &'a str,
+        after: &'a Position,
+        _wait: Duration,
+    ) -> BoxFuture<'a, Result<Changes, CommandError>> {
+        async move {
+            let node = self.find(address)?;
+            let changes = sync::serve::changes(&node, after.clone(), Duration::ZERO).await;
+            changes.map_err(|error| told(address, &error))
+        }
+        .boxed()
+    }
+
+    fn publish<'a>(
+        &'a self,
+        address: &'a str,
+        policies: &'a [Arc<Policy>],
+    ) -> BoxFuture<'a, Result<Published, CommandError>> {
+        async move {
+            let node = self.find(address)?;
+            let policies = policies.iter().map(|policy| Policy::clone(policy)).collect();
+            let taken = sync::serve::take(&node, policies).await;
+            let taken = taken.map_err(|error| told(address, &error))?;
+            let answers = taken.into_iter().map(|answer| match answer {
+                Ok(policy) => Ok(Policy::clone(&policy)),
+                Err(error) => Err(told(address, &error)),
+            });
+            Ok(Published { answers: answers.collect(), end: node.ledger().end() })
         }
         .boxed()
     }

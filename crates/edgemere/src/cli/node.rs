@@ -22,7 +22,9 @@ use crate::terminal;
                   also a key of edgemere.toml, without its dashes. When the node is ready, \
                   node.json in its data folder says where it listens.",
     after_help = "Examples:\n  edgemere node\n  edgemere node --name plant-1 --data /var/lib/plant-1\n  \
-                  edgemere node --role operator,query --master 127.0.0.1:32048"
+                  edgemere node --role master --network 0.0.0.0:32048 --advertise 10.0.0.5:32048\n  \
+                  edgemere node --role operator --name plant-1 --cluster plants --master \
+                  10.0.0.5:32048 --network 0.0.0.0:32148 --network-key network.key"
 )]
 pub(crate) struct Node {
     #[command(flatten)]
@@ -48,6 +50,7 @@ impl Node {
 
 fn options(config: &Config) -> anyhow::Result<Options> {
     let address = |key| config::address(config.text(key)).map_err(Failure::input);
+    let optional = |key| config.get(key).map(config::address).transpose().map_err(Failure::input);
     let roles: Vec<Role> =
         config.text(&keys::ROLE).split(',').map(parse).collect::<Result<_, _>>()?;
     let master = config.get(&keys::MASTER).map(String::from);
@@ -62,6 +65,8 @@ fn options(config: &Config) -> anyhow::Result<Options> {
         data: config.text(&keys::DATA).into(),
         http: address(&keys::HTTP)?,
         network: address(&keys::NETWORK)?,
+        advertise: optional(&keys::ADVERTISE)?,
+        network_key: config.get(&keys::NETWORK_KEY).map(String::from),
         company: config.text(&keys::COMPANY).into(),
         cluster: config.text(&keys::CLUSTER).into(),
         master,

@@ -106,6 +106,7 @@ fn arg(key: &'static Key) -> Arg {
     let arg = Arg::new(key.name)
         .long(key.name)
         .env(key.variable)
+        .hide_env_values(matches!(key.form, Form::Secret))
         .value_name(key.value_name)
         .help(help)
         .action(ArgAction::Set);

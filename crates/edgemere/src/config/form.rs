@@ -5,11 +5,15 @@ use std::net::{Ipv4Addr, SocketAddr};
 use reqwest::Url;
 use toml::Value;
 
+use crate::server::NetworkKey;
+
 /// What the values of a key look like.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Form {
     /// Any text that is not empty.
     Text,
+    /// A file with a secret, or the secret itself, which is not shown.
+    Secret,
     /// `ADDR:PORT` of this machine.
     Address,
     /// `HOST:PORT` of any machine.
@@ -37,8 +41,8 @@ impl Form {
     /// Says what is wrong with a text.
     pub(crate) fn check(self, text: &str) -> Result<(), String> {
         match self {
-            Self::Text if text.trim().is_empty() => Err("it is empty".into()),
-            Self::Text => Ok(()),
+            Self::Text | Self::Secret if text.trim().is_empty() => Err("it is empty".into()),
+            Self::Text | Self::Secret => Ok(()),
             Self::Address => address(text).map(drop),
             Self::Place => place(text),
             Self::Url => node_url(text).map(drop),
@@ -52,6 +56,11 @@ impl Form {
             Self::Word(words) => one_of(text, words),
             Self::Words(words) => text.split(',').try_for_each(|word| one_of(word, words)),
         }
+    }
+
+    /// Whether a text is a secret itself.
+    pub(crate) fn hides(self, text: &str) -> bool {
+        matches!(self, Self::Secret) && NetworkKey::parse(text).is_some()
     }
 
     /// The words that are possible, where they can be listed.

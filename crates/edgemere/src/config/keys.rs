@@ -65,6 +65,30 @@ pub(crate) static NETWORK: Key = Key {
     },
 };
 
+/// Under which address other nodes know the node.
+pub(crate) static ADVERTISE: Key = Key {
+    name: "advertise",
+    variable: "EDGEMERE_ADVERTISE",
+    value_name: "IP:PORT",
+    help: "The address under which other nodes reach the node, when it is another than --network; \
+           port 0 is the same port",
+    form: Form::Address,
+    default: Default::Unset("the network address"),
+};
+
+/// The key of the network.
+pub(crate) static NETWORK_KEY: Key = Key {
+    name: "network-key",
+    variable: "EDGEMERE_NETWORK_KEY",
+    value_name: "FILE",
+    help: "The file with the key that all nodes of the network have; in the environment also the \
+           key itself",
+    form: Form::Secret,
+    default: Default::Unset(
+        "network.key in the data folder, which a master makes that other machines can reach",
+    ),
+};
+
 /// The company that the node belongs to.
 pub(crate) static COMPANY: Key = Key {
     name: "company",
@@ -200,12 +224,14 @@ pub(crate) static LOG_FORMAT: Key = Key {
 };
 
 /// Every key. A default may depend only on keys before.
-pub(crate) static ALL: [&Key; 18] = [
+pub(crate) static ALL: [&Key; 20] = [
     &NAME,
     &ROLE,
     &DATA,
     &HTTP,
     &NETWORK,
+    &ADVERTISE,
+    &NETWORK_KEY,
     &COMPANY,
     &CLUSTER,
     &MASTER,

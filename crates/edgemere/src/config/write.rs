@@ -12,6 +12,7 @@ pub(crate) fn show(config: &Config) -> String {
 
 fn assignment(entry: &Entry) -> String {
     match &entry.text {
+        Some(text) if entry.key.form.hides(text) => format!("# {} = (not shown)", entry.key.name),
         Some(text) => format!("{} = {}", entry.key.name, entry.key.form.write_toml(text)),
         None => format!("# {} =", entry.key.name),
     }

@@ -1,12 +1,13 @@
 //! A running node: the ledger opened, the two ports bound, everything wired together, and all of
 //! it closed again in order.
 
+mod auth;
 mod execute;
 mod http;
+mod listen;
 mod metrics;
 mod network;
 mod peers;
-mod register;
 mod reply;
 mod state;
 
@@ -17,7 +18,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use axum::serve::ListenerExt;
-use edgemere_command::{Access, Node, Role, Settings};
+use edgemere_command::{Access, Kind, Node, Role, Settings, sync};
 use edgemere_engine::{Engine, sql, storage};
 use edgemere_ledger::{Ledger, Recovery};
 use serde_json::json;
@@ -25,6 +26,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use self::auth::Guard;
+pub(crate) use self::auth::{BadKey, NetworkKey, NoKey};
+pub(crate) use self::listen::{CannotListen, NoAddress, NotLoopback};
 use self::peers::HttpPeers;
 use self::state::State;
 
@@ -44,6 +48,10 @@ pub(crate) struct Options {
     pub(crate) http: SocketAddr,
     /// Where other nodes are served.
     pub(crate) network: SocketAddr,
+    /// Where they reach it, when that is another address.
+    pub(crate) advertise: Option<SocketAddr>,
+    /// The network key, or the file that it is in.
+    pub(crate) network_key: Option<String>,
     /// The company that it belongs to.
     pub(crate) company: String,
     /// The cluster that its data belongs to.
@@ -67,27 +75,17 @@ pub(crate) struct Running {
     services: Vec<JoinHandle<std::io::Result<()>>>,
 }
 
-/// An address that only other machines could use, of a node that has no way to tell them apart.
-#[derive(Debug, thiserror::Error)]
-#[error("the {service} address {address} can be reached from other machines")]
-pub(crate) struct NotLoopback {
-    service: &'static str,
-    address: SocketAddr,
-}
-
-/// An address that cannot be listened on.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot listen on the {service} address {address}")]
-pub(crate) struct CannotListen {
-    service: &'static str,
-    address: SocketAddr,
-    source: std::io::Error,
-}
-
 /// Starts a node. When this returns it is ready, and `node.json` in its folder says where.
 pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
-    let http_listener = listen("HTTP", options.http).await?;
-    let network_listener = listen("network", options.network).await?;
+    let http_listener = listen::http(options.http).await?;
+    let network_listener = listen::network(options.network).await?;
+    let bind = network_listener.local_addr()?;
+    let network =
+        listen::advertised(options.network, bind, options.advertise, options.master.as_deref())
+            .await?;
+    let is_master = options.roles.contains(&Role::Master);
+    let given = options.network_key.as_deref();
+    let key = NetworkKey::find(given, &options.data, options.network, is_master)?;
     let (ledger, recovery) = open_ledger(&options.data).await?;
     tracing::debug!(?recovery, "ledger opened");
     let engine = open_engine(&options.data, options.storage, options.limits).await?;
@@ -97,24 +95,31 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
         roles: options.roles,
         company: options.company,
         cluster: options.cluster,
-        network: network_listener.local_addr()?,
+        network,
+        bind,
         http: http_listener.local_addr()?,
         master: options.master,
+        register: options.register,
         data: options.data,
         ledger,
         engine,
-        peers: Arc::new(HttpPeers::new()?),
+        peers: Arc::new(HttpPeers::new(key.clone())?),
         shutdown: shutdown.clone(),
     });
-    if options.register {
-        register::register(&node).await?;
-    }
-    publish_tables(&node).await?;
+    let has_joined = join(&node).await?;
     let state = State::new(Arc::clone(&node), options.access);
-    let services = vec![
+    let guard = Arc::new(Guard::new(key)?);
+    let mut services = vec![
         serve(http_listener, http::router(Arc::clone(&state)), shutdown.clone()),
-        serve(network_listener, network::router(state), shutdown),
+        serve(network_listener, network::router(state, guard), shutdown),
     ];
+    if node.follows().is_some() {
+        let node = Arc::clone(&node);
+        services.push(tokio::spawn(async move {
+            sync::run(node, has_joined).await;
+            Ok(())
+        }));
+    }
     write_node_file(&node)?;
     Ok(Running { node, services })
 }
@@ -164,14 +169,6 @@ impl Running {
     }
 }
 
-async fn listen(service: &'static str, address: SocketAddr) -> anyhow::Result<TcpListener> {
-    if !address.ip().is_loopback() {
-        return Err(NotLoopback { service, address }.into());
-    }
-    let listener = TcpListener::bind(address).await;
-    Ok(listener.map_err(|source| CannotListen { service, address, source })?)
-}
-
 async fn open_ledger(data: &Path) -> anyhow::Result<(Ledger, Recovery)> {
     let folder = ledger_folder(data);
     std::fs::create_dir_all(data.join("scripts"))
@@ -195,12 +192,22 @@ async fn open_engine(
     Ok(engine)
 }
 
-/// Makes up for tables that a crash kept from being published.
-async fn publish_tables(node: &Arc<Node>) -> anyhow::Result<()> {
-    let node = Arc::clone(node);
-    tokio::task::spawn_blocking(move || edgemere_command::ingest::publish_all(&node))
-        .await?
-        .context("cannot publish the node's tables")
+/// Fetches the master's ledger, where there is a master and it answers, and adds the node's own
+/// policies. Says whether the node is in step. A master that is not there stops nobody; one that
+/// refuses the node does.
+async fn join(node: &Arc<Node>) -> anyhow::Result<bool> {
+    let has_joined = match (node.follows(), sync::catch_up(node).await) {
+        (None, _) | (_, Ok(())) => true,
+        (_, Err(error)) if error.kind() == Kind::Unavailable => false,
+        (_, Err(error)) => {
+            return Err(anyhow::Error::new(error).context("cannot join the network"));
+        }
+    };
+    sync::register(node).await.context("cannot add the node's own policies to the ledger")?;
+    if has_joined && let Err(error) = sync::flush(node).await {
+        tracing::warn!(reason = error.message(), "the node's own policies wait for the master");
+    }
+    Ok(has_joined)
 }
 
 fn serve(

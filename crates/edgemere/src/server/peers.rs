@@ -1,34 +1,152 @@
-//! The way to other nodes: their network port, over HTTP.
+//! The way to other nodes: their network port, over HTTP, with the proof that this node is of their
+//! network.
 
+mod reply;
+
+use std::sync::Arc;
 use std::time::Duration;
 
-use edgemere_command::{Code, Content, Error, Kind, Media, Peers, Rendered};
+use edgemere_command::{Error, Peers, Published, Rendered};
+use edgemere_ledger::{Changes, Policy, Position};
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use futures_util::{FutureExt, StreamExt};
-use reqwest::{Client, RequestBuilder, Response, header};
+use reqwest::{Client, Method, RequestBuilder, Response, header};
 use serde_json::{Value, json};
+
+use self::reply::{Body, failed, policy_of, refused, told, wrong};
+use super::auth::{Caller, NetworkKey, PROTOCOL, PROTOCOL_HEADER, REPLY_HEADER, is_same_major};
 
 /// How long a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(1500);
 
-/// How much a node may answer.
+/// How much a node may answer to a command, and how much of a history at once.
 const REPLY_BYTES_MAX: usize = 64 << 20;
+const LEDGER_BYTES_MAX: usize = 512 << 20;
+
+/// How long a master has beyond the time that it may wait.
+const LEDGER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where the network port takes commands.
 pub(super) const COMMAND_PATH: &str = "/v1/command";
+
+/// Where it has the ledger.
+pub(super) const LEDGER_PATH: &str = "/v1/ledger";
 
 /// Other nodes, over HTTP.
 #[derive(Debug)]
 pub(super) struct HttpPeers {
     client: Client,
+    caller: Caller,
+}
+
+/// A request to a node's network port.
+struct Call<'a> {
+    address: &'a str,
+    method: Method,
+    /// The path with the query.
+    path: String,
+    body: Vec<u8>,
+    timeout: Duration,
+    /// How much may be answered.
+    bytes_max: usize,
+    /// Whether the answer must prove where it comes from.
+    is_proved: bool,
 }
 
 impl HttpPeers {
-    pub(super) fn new() -> anyhow::Result<Self> {
+    pub(super) fn new(key: Option<NetworkKey>) -> anyhow::Result<Self> {
         let builder = Client::builder().connect_timeout(CONNECT_TIMEOUT).no_proxy();
         let builder = builder.redirect(reqwest::redirect::Policy::none()).tcp_nodelay(true);
-        Ok(Self { client: builder.build()? })
+        Ok(Self { client: builder.build()?, caller: Caller::new(key) })
     }
+
+    /// Sends a call. A node that wants a proof says for which challenge; then it is sent again.
+    async fn send(&self, call: &Call<'_>) -> Result<Body, Error> {
+        let start = tokio::time::Instant::now();
+        let sent = async {
+            match self.send_once(call).await? {
+                Sent::Done(body) => Ok(body),
+                Sent::Challenged if self.caller.has_key() => match self.send_once(call).await? {
+                    Sent::Done(body) => Ok(body),
+                    Sent::Challenged => Err(denied(call.address, OTHER_KEY)),
+                },
+                Sent::Challenged => Err(denied(call.address, NO_KEY)),
+            }
+        };
+        let late = || Error::PeerTimeout { address: call.address.into(), timeout: call.timeout };
+        tokio::time::timeout_at(start + call.timeout, sent).await.map_err(|_| late())?
+    }
+
+    async fn send_once(&self, call: &Call<'_>) -> Result<Sent, Error> {
+        let Call { address, method, path, body, .. } = call;
+        let signed = self.caller.sign(address, method.as_str(), path, body);
+        let mut request = self.client.request(method.clone(), format!("http://{address}{path}"));
+        request = request.header(PROTOCOL_HEADER, PROTOCOL);
+        if let Some(signed) = &signed {
+            request = request.header(header::AUTHORIZATION, &signed.header);
+        }
+        if !body.is_empty() {
+            request = request.header(header::CONTENT_TYPE, "application/json").body(body.clone());
+        }
+        let response = self.receive(request, call).await?;
+        let status = response.status().as_u16();
+        if status == 401 {
+            let challenge = header_text(&response, header::WWW_AUTHENTICATE.as_str());
+            self.caller.remember(address, challenge.as_deref());
+            return Ok(Sent::Challenged);
+        }
+        let proof = header_text(&response, REPLY_HEADER);
+        let body = Body::read(response, address, call.timeout, call.bytes_max).await?;
+        let bytes = body.text.as_bytes();
+        if call.is_proved
+            && !self.caller.is_proved(signed.as_ref(), proof.as_deref(), status, bytes)
+        {
+            return Err(denied(address, UNPROVED));
+        }
+        match status {
+            200 => Ok(Sent::Done(body)),
+            _ => Err(told(address, status, &body.text)),
+        }
+    }
+
+    async fn receive(&self, request: RequestBuilder, call: &Call<'_>) -> Result<Response, Error> {
+        let response = request.timeout(call.timeout).send().await;
+        let response = response.map_err(|error| failed(&error, call.address, call.timeout))?;
+        match header_text(&response, PROTOCOL_HEADER) {
+            Some(version) if is_same_major(&version) => Ok(response),
+            Some(theirs) => {
+                Err(Error::PeerVersion { address: call.address.into(), theirs, ours: PROTOCOL })
+            }
+            None => Err(wrong(call.address, "what answers there is not a node's network port")),
+        }
+    }
+}
+
+/// What came of a request.
+enum Sent {
+    Done(Body),
+    /// The node wants another proof.
+    Challenged,
+}
+
+/// Why a node does not take this one for one of its network, and what to do.
+struct Denial(&'static str, &'static str);
+
+const NO_KEY: Denial = Denial(
+    "it wants the network key",
+    "copy network.key from the master's data folder and start the node with --network-key FILE",
+);
+const OTHER_KEY: Denial = Denial(
+    "its network key is another",
+    "start both with the same --network-key FILE; the master's is network.key in its data folder",
+);
+const UNPROVED: Denial = Denial(
+    "it does not prove to have the network key",
+    "start it with the same --network-key FILE as this node, or this one without",
+);
+
+fn denied(address: &str, Denial(reason, hint): Denial) -> Error {
+    Error::PeerDenied { address: address.to_owned(), reason: reason.to_owned(), hint }
 }
 
 impl Peers for HttpPeers {
@@ -38,9 +156,72 @@ impl Peers for HttpPeers {
         command: &'a str,
         timeout: Duration,
     ) -> BoxFuture<'a, Result<Rendered, Error>> {
-        let url = format!("http://{address}{COMMAND_PATH}");
-        let request = self.client.post(url).json(&json!({ "command": command }));
-        send(request, address, timeout).boxed()
+        let call = Call {
+            address,
+            method: Method::POST,
+            path: COMMAND_PATH.into(),
+            body: json!({ "command": command }).to_string().into_bytes(),
+            timeout,
+            bytes_max: REPLY_BYTES_MAX,
+            is_proved: false,
+        };
+        async move { Ok(self.send(&call).await?.rendered()) }.boxed()
+    }
+
+    fn changes<'a>(
+        &'a self,
+        address: &'a str,
+        after: &'a Position,
+        wait: Duration,
+    ) -> BoxFuture<'a, Result<Changes, Error>> {
+        let Position { entries, head } = after;
+        let wait_ms = wait.as_millis();
+        let call = Call {
+            address,
+            method: Method::GET,
+            path: format!("{LEDGER_PATH}?entries={entries}&head={head}&wait_ms={wait_ms}"),
+            body: Vec::new(),
+            timeout: wait + LEDGER_TIMEOUT,
+            bytes_max: LEDGER_BYTES_MAX,
+            is_proved: true,
+        };
+        async move {
+            let body = self.send(&call).await?;
+            serde_json::from_str(&body.text)
+                .map_err(|error| wrong(address, &format!("it answered what is no ledger: {error}")))
+        }
+        .boxed()
+    }
+
+    fn publish<'a>(
+        &'a self,
+        address: &'a str,
+        policies: &'a [Arc<Policy>],
+    ) -> BoxFuture<'a, Result<Published, Error>> {
+        let policies: Vec<_> = policies.iter().map(|policy| policy.to_value()).collect();
+        let call = Call {
+            address,
+            method: Method::POST,
+            path: LEDGER_PATH.into(),
+            body: json!({ "policies": policies }).to_string().into_bytes(),
+            timeout: LEDGER_TIMEOUT,
+            bytes_max: REPLY_BYTES_MAX,
+            is_proved: true,
+        };
+        async move {
+            let body = self.send(&call).await?;
+            let answers: Value = serde_json::from_str(&body.text).unwrap_or_default();
+            let end = answers.get("end").cloned().unwrap_or_default();
+            let end = serde_json::from_value(end)
+                .map_err(|_| wrong(address, "it answered something else than was asked"))?;
+            let answers = answers.get("answers").and_then(Value::as_array).into_iter().flatten();
+            let answers = answers.map(|answer| match answer.get("error") {
+                Some(error) => Err(refused(address, error)),
+                None => policy_of(address, answer),
+            });
+            Ok(Published { answers: answers.collect(), end })
+        }
+        .boxed()
     }
 
     fn rest_status<'a>(
@@ -49,89 +230,20 @@ impl Peers for HttpPeers {
         timeout: Duration,
     ) -> BoxFuture<'a, Result<String, Error>> {
         let request = self.client.get(format!("http://{address}/")).header("command", "get status");
-        async move { send(request, address, timeout).await?.into_text().await }.boxed()
-    }
-}
-
-async fn send(
-    request: RequestBuilder,
-    address: &str,
-    timeout: Duration,
-) -> Result<Rendered, Error> {
-    let failed = |error: reqwest::Error| match error.is_timeout() && !error.is_connect() {
-        true => Error::PeerTimeout { address: address.to_owned(), timeout },
-        false => unreachable_because(address, root_cause(&error)),
-    };
-    let response = request.timeout(timeout).send().await.map_err(failed)?;
-    let status = response.status().as_u16();
-    let is_json = has_json(&response);
-    let body = read(response, address).await.map_err(|error| error.unwrap_or_else(failed))?;
-    if status != 200 {
-        return Err(told(address, status, &body));
-    }
-    let media = if is_json { Media::Json } else { Media::Text };
-    Ok(Rendered { media, content: Content::Whole(body) })
-}
-
-fn has_json(response: &Response) -> bool {
-    let content_type = response.headers().get(header::CONTENT_TYPE);
-    content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/json"))
-}
-
-async fn read(response: Response, address: &str) -> Result<String, ReadError> {
-    let mut body = Vec::new();
-    let mut chunks = response.bytes_stream();
-    while let Some(chunk) = chunks.next().await {
-        body.extend_from_slice(&chunk.map_err(ReadError::Http)?);
-        if body.len() > REPLY_BYTES_MAX {
-            let reason = format!("it answered more than {REPLY_BYTES_MAX} bytes");
-            return Err(ReadError::Other(unreachable_because(address, reason)));
+        async move {
+            let response = request.timeout(timeout).send().await;
+            let response = response.map_err(|error| failed(&error, address, timeout))?;
+            let status = response.status().as_u16();
+            let body = Body::read(response, address, timeout, REPLY_BYTES_MAX).await?;
+            match status {
+                200 => Ok(body.text),
+                _ => Err(told(address, status, &body.text)),
+            }
         }
-    }
-    String::from_utf8(body).map_err(|_| {
-        ReadError::Other(unreachable_because(address, "it answered what is no text".into()))
-    })
-}
-
-enum ReadError {
-    Http(reqwest::Error),
-    Other(Error),
-}
-
-impl ReadError {
-    fn unwrap_or_else(self, http: impl FnOnce(reqwest::Error) -> Error) -> Error {
-        match self {
-            Self::Http(error) => http(error),
-            Self::Other(error) => error,
-        }
+        .boxed()
     }
 }
 
-/// The error that a node told.
-fn told(address: &str, status: u16, body: &str) -> Error {
-    let object: Value = serde_json::from_str(body).unwrap_or_default();
-    let text = |key| object.get(key).and_then(Value::as_str).map(String::from);
-    let number = object.get("err_code").and_then(Value::as_u64);
-    Error::PeerFailed {
-        address: address.to_owned(),
-        kind: Kind::from_http_status(status),
-        code: Code {
-            number: number.and_then(|number| number.try_into().ok()).unwrap_or(3),
-            text: text("err_text").unwrap_or_else(|| "Error Process Failure".into()).into(),
-        },
-        message: text("local_msg").unwrap_or_else(|| format!("it answered with status {status}")),
-    }
-}
-
-fn unreachable_because(address: &str, reason: String) -> Error {
-    Error::PeerUnreachable { address: address.to_owned(), reason }
-}
-
-/// The innermost reason, which is the one that says something: "connection refused".
-fn root_cause(error: &dyn std::error::Error) -> String {
-    let mut cause = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause.to_string().to_lowercase()
+fn header_text(response: &Response, name: &str) -> Option<String> {
+    response.headers().get(name)?.to_str().ok().map(String::from)
 }

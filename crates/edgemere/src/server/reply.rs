@@ -7,6 +7,8 @@ use edgemere_command::{Content, Error, INTERNAL_MESSAGE, Kind, Media, Rendered};
 use futures_util::TryStreamExt;
 use serde_json::{Map, Value};
 
+use super::auth::PROTOCOL;
+
 /// EdgeLake's codes of failures that are the service's own.
 const CODE_REST_HEADERS: (u16, &str) = (110, "Error in REST headers");
 const CODE_RESOURCES: (u16, &str) = (108, "Failed to allocate resources for task");
@@ -65,6 +67,18 @@ impl Failure {
     /// A page of somebody else's asks, or asks under a false name.
     pub(super) fn foreign(message: String) -> Self {
         Self::own(Kind::Denied, CODE_UNAUTHORIZED, message, None)
+    }
+
+    /// A caller of the network port that does not speak our protocol.
+    pub(super) fn other_protocol(version: Option<&str>) -> Self {
+        let message = match version {
+            Some(version) => format!(
+                "this node speaks version {PROTOCOL} of the nodes' protocol, the caller {version}"
+            ),
+            None => "this port is for nodes; people and programs use the HTTP port".to_owned(),
+        };
+        let hint = "run the same version of Edgemere on both";
+        Self::own(Kind::Conflict, CODE_REST_HEADERS, message, version.map(|_| hint))
     }
 
     /// A fault of ours that no code of ours told about.

@@ -10,6 +10,9 @@ use super::metrics::Metrics;
 /// How many commands may be under way at once; more are turned away, to come back later.
 const COMMANDS_MAX: usize = 512;
 
+/// How many nodes may follow this one's ledger at once.
+const FOLLOWERS_MAX: usize = 10_000;
+
 /// What the services share.
 #[derive(Debug)]
 pub(super) struct State {
@@ -19,12 +22,18 @@ pub(super) struct State {
     pub(super) metrics: Metrics,
     /// A permit for every command that may be under way.
     pub(super) commands: Arc<Semaphore>,
+    /// A permit for every question about the ledger that may be open.
+    pub(super) followers: Semaphore,
 }
 
 impl State {
     pub(super) fn new(node: Arc<Node>, access: Access) -> Arc<Self> {
-        let metrics = Metrics::new();
-        let commands = Arc::new(Semaphore::new(COMMANDS_MAX));
-        Arc::new(Self { node, access, metrics, commands })
+        Arc::new(Self {
+            node,
+            access,
+            metrics: Metrics::new(),
+            commands: Arc::new(Semaphore::new(COMMANDS_MAX)),
+            followers: Semaphore::new(FOLLOWERS_MAX),
+        })
     }
 }

@@ -7,12 +7,14 @@ use tempfile::TempDir;
 use crate::support::{edgemere, parts, run};
 
 /// A value of every key that is not its default: as a flag, and as TOML.
-const VALUES: [(&str, &str, &str); 18] = [
+const VALUES: [(&str, &str, &str); 20] = [
     ("name", "plant 1", "\"plant 1\""),
     ("role", "master,query", "[\"master\", \"query\"]"),
     ("data", "/d", "\"/d\""),
     ("http", "127.0.0.1:1", "\"127.0.0.1:1\""),
     ("network", "127.0.0.1:2", "\"127.0.0.1:2\""),
+    ("advertise", "127.0.0.1:5", "\"127.0.0.1:5\""),
+    ("network-key", "/k", "\"/k\""),
     ("company", "C", "\"C\""),
     ("cluster", "c", "\"c\""),
     ("master", "example.com:3", "\"example.com:3\""),

@@ -82,7 +82,12 @@ impl Node {
 
     /// Starts a node in a folder.
     pub(crate) fn start_in(folder: TempDir, args: &[&str]) -> Self {
-        let ports = ["node", "--http", "127.0.0.1:0", "--network", "127.0.0.1:0"];
+        Self::start_at(folder, "127.0.0.1:0", args)
+    }
+
+    /// Starts a node in a folder, which other nodes find at a network address.
+    pub(crate) fn start_at(folder: TempDir, network: &str, args: &[&str]) -> Self {
+        let ports = ["node", "--http", "127.0.0.1:0", "--network", network];
         let log = std::fs::File::create(folder.path().join("log")).unwrap();
         let mut command = edgemere(folder.path(), &[&ports, args].concat());
         let mut child = command.stdin(Stdio::null()).stderr(log).spawn().unwrap();

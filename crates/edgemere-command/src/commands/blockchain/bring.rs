@@ -142,6 +142,8 @@ impl Bring {
                         self.items.push(Item::Literal(control_characters(&word)));
                     }
                 },
+                // What follows belongs to whatever this stands in: `(… bring.ip_port, subset = true)`.
+                Token::Symbol(',') if is_key_next(cursor) => return Ok(()),
                 Token::Symbol(',') => {
                     cursor.take();
                     self.items.push(Item::Literal(",".into()));
@@ -150,6 +152,15 @@ impl Bring {
             }
         }
     }
+}
+
+/// Whether `, key =` comes next, and the key is not one of this.
+fn is_key_next(cursor: &Cursor<'_>) -> bool {
+    let mut ahead = cursor.clone();
+    ahead.take();
+    let key = ahead.peek_keyword();
+    ahead.take();
+    key.is_some_and(|key| key != "separator") && ahead.operator("=")
 }
 
 /// Takes `1, 0)` after `sort(`.

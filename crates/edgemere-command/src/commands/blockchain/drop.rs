@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::policy::{change, resolve};
+use super::policy::{ask_master, change, is_masters, resolve};
 use crate::commands::Declared;
 use crate::declaration::{Declaration, Effect};
 use crate::dispatch::Context;
@@ -27,7 +27,8 @@ impl Declared for Drop {
                 [and master = ADDRESS]",
         about: "Takes a policy out of the ledger.",
         details: "Several ids are separated by commas. \"master\" takes it out of the master's \
-                  ledger too.",
+                  ledger too. A global policy is the master's: a node that follows a master has it \
+                  taken out there, and with that everywhere.",
         examples: &["blockchain drop policy where id = dev-1-id"],
         effect: Effect::Destructive,
         keys: &["id", "local", "master"],
@@ -54,6 +55,14 @@ impl Declared for Drop {
     async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
         let node = context.node;
         let ids = self.ids(context)?;
+        let (masters, ids): (Vec<_>, Vec<_>) =
+            ids.into_iter().partition(|id| is_masters(context, id));
+        if !masters.is_empty() {
+            ask_master(context, &drop_command(&masters)).await?;
+        }
+        if ids.is_empty() {
+            return Ok(Reply::done());
+        }
         let master = self.options.get("master").map(|m| m.text(&node.variables)).transpose()?;
         let own = node.settings().network.to_string();
         let elsewhere = master.filter(|master| *master != own);
@@ -62,11 +71,15 @@ impl Declared for Drop {
             change(context, move |ledger| ledger.remove(&ids)).await?;
         }
         if let Some(master) = elsewhere {
-            let drop = format!("blockchain drop policy where id = {}", quote(&ids.join(",")));
+            let drop = drop_command(&ids);
             node.settings().peers.call(&master, &drop, context.delivery.timeout).await?;
         }
         Ok(Reply::done())
     }
+}
+
+fn drop_command(ids: &[String]) -> String {
+    format!("blockchain drop policy where id = {}", quote(&ids.join(",")))
 }
 
 impl Drop {

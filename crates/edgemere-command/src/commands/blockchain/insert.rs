@@ -2,7 +2,7 @@
 
 use edgemere_ledger::{Policy, Scope};
 
-use super::policy::{change, resolve};
+use super::policy::{change, resolve, share};
 use crate::commands::report::Report;
 use crate::declaration::Declaration;
 use crate::dispatch::Context;
@@ -20,7 +20,8 @@ impl Report for Insert {
                 [and master = ADDRESS]",
         about: "Adds a policy to this node's ledger and to the master's.",
         details: "The policy is JSON or a variable that holds JSON. It gets an id and a date when \
-                  it has none. At least one of \"local\" and \"master\" says where it goes.",
+                  it has none. At least one of \"local\" and \"master\" says where it goes. With \
+                  both, a policy for a master that is not there waits and is sent later.",
         examples: &[
             "blockchain insert where policy = {\"device\": {\"name\": \"dev-1\"}} and local = true",
             "blockchain insert where policy = !new_policy and local = true and master = !master_node",
@@ -41,6 +42,9 @@ impl Report for Insert {
         let own = node.settings().network.to_string();
         let is_here = master.as_ref().is_some_and(|master| *master == own);
         let is_local = options.flag("local", is_here)?;
+        if is_local && master.is_some() && master.as_deref() == node.follows() {
+            return share(context, policy).await.map(|()| Reply::done());
+        }
         let scope = policy.scope().unwrap_or(default_scope(node));
         if let Some(master) = master.filter(|_| !is_here) {
             refuse_known(&policy, node)?;

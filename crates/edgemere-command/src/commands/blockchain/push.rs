@@ -1,9 +1,7 @@
 //! `blockchain push`: adds a policy to the network's ledger, which the master keeps.
 
-use edgemere_ledger::Scope;
-
 use super::one_policy::TakesPolicy;
-use super::policy::{change, resolve};
+use super::policy::{resolve, share};
 use crate::declaration::Declaration;
 use crate::dispatch::Context;
 use crate::error::Error;
@@ -17,9 +15,9 @@ impl TakesPolicy for Push {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "blockchain push",
         usage: "blockchain push POLICY",
-        about: "Adds a policy to the network's ledger. The master is asked.",
+        about: "Adds a policy to the network's ledger, which the master keeps.",
         details: "The policy is JSON or a variable that holds JSON. It gets an id and a date when \
-                  it has none.",
+                  it has none. When the master is not there, the policy waits and is sent later.",
         examples: &[
             "blockchain push {\"device\": {\"name\": \"dev-1\"}}",
             "blockchain push !new_policy",
@@ -29,11 +27,10 @@ impl TakesPolicy for Push {
 
     async fn apply(policy: &Term, context: &Context<'_>) -> Result<Reply, Error> {
         let node = context.node;
-        if !node.has_role(Role::Master) {
-            return Err(Error::NotMaster { master: node.settings().master.clone() });
+        if !node.has_role(Role::Master) && node.follows().is_none() {
+            return Err(Error::NotMaster { master: None });
         }
-        let policy = resolve(policy, node)?;
-        change(context, move |ledger| ledger.insert(policy, Scope::Global)).await?;
+        share(context, resolve(policy, node)?).await?;
         Ok(Reply::done())
     }
 }

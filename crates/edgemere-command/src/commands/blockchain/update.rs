@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use super::policy::{change, resolve};
+use super::policy::{ask_master, change, is_masters, resolve};
 use crate::commands::Declared;
 use crate::declaration::Declaration;
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::language::cursor::Cursor;
+use crate::language::lexer::quote;
 use crate::language::options::Options;
 use crate::language::term::Term;
 use crate::reply::Reply;
@@ -23,7 +24,9 @@ impl Declared for Update {
         name: "blockchain update policy",
         usage: "blockchain update policy POLICY [where id = ID]",
         about: "Replaces a policy by another with the same id.",
-        details: "The id is the one in the policy, or the one given with \"where id = …\".",
+        details: "The id is the one in the policy, or the one given with \"where id = …\". A global \
+                  policy is the master's: a node that follows a master has it replaced there, and \
+                  with that everywhere.",
         examples: &[
             "blockchain update policy {\"device\": {\"name\": \"dev-1\", \"rate\": 9}} where id = dev-1-id",
         ],
@@ -53,6 +56,11 @@ impl Declared for Update {
                 .into());
             }
         };
+        if is_masters(context, &id) {
+            let update = format!("blockchain update policy {policy} where id = {}", quote(&id));
+            ask_master(context, &update).await?;
+            return Ok(Reply::done());
+        }
         change(context, move |ledger| ledger.update(&id, policy)).await?;
         Ok(Reply::done())
     }

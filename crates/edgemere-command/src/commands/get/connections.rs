@@ -24,16 +24,16 @@ impl Report for Connections {
     async fn report(_options: &Options, context: &Context<'_>) -> Result<Reply, Error> {
         let settings = context.node.settings();
         let services = [
-            ("TCP", settings.network.to_string()),
-            ("REST", settings.http.to_string()),
-            ("Messaging", "Not declared".to_owned()),
+            ("TCP", settings.network.to_string(), settings.bind.to_string()),
+            ("REST", settings.http.to_string(), settings.http.to_string()),
+            ("Messaging", "Not declared".to_owned(), "Not declared".to_owned()),
         ];
         let columns = ["Type", "External Address", "Internal Address", "Bind Address"];
         let mut table = Table::new(columns);
         let mut json = Map::new();
-        for (name, address) in services {
-            table.push([name, &address, &address, &address]);
-            let addresses = json!({ "external": address, "local": address, "bind": address });
+        for (name, address, bind) in services {
+            table.push([name, &address, &address, &bind]);
+            let addresses = json!({ "external": address, "local": address, "bind": bind });
             json.insert(name.into(), addresses);
         }
         Ok(Reply::table(table).with_json(Value::Object(json)))

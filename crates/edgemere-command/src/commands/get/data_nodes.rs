@@ -111,7 +111,7 @@ pub(super) fn holdings(ledger: &Ledger) -> Vec<Holding> {
     let mut holdings = Vec::new();
     for cluster in lookup::of_kind(ledger, "cluster") {
         let Some(id) = cluster.text("parent").or(cluster.id()) else { continue };
-        for (dbms, table) in tables_of(&cluster) {
+        for (dbms, table) in lookup::tables_of(&cluster) {
             let of_cluster = operators.iter().filter(|op| op.text("cluster") == Some(id));
             holdings.extend(of_cluster.map(|operator| Holding {
                 company: cluster.text("company").unwrap_or_default().into(),
@@ -127,11 +127,4 @@ pub(super) fn holdings(ledger: &Ledger) -> Vec<Holding> {
         |holding: &Holding| (holding.company.clone(), holding.dbms.clone(), holding.table.clone());
     holdings.sort_by_key(key);
     holdings
-}
-
-/// The tables that a cluster's policy names.
-fn tables_of(cluster: &Policy) -> Vec<(String, String)> {
-    let tables = cluster.attribute("table").and_then(Value::as_array).into_iter().flatten();
-    let text = |table: &Value, key| table.get(key).and_then(Value::as_str).map(String::from);
-    tables.filter_map(|table| Some((text(table, "dbms")?, text(table, "name")?))).collect()
 }

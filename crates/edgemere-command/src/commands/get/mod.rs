@@ -17,6 +17,7 @@ pub(super) mod rest_server_info;
 pub(super) mod retention;
 pub(super) mod rows_count;
 pub(super) mod status;
+pub(super) mod synchronizer;
 pub(super) mod tables;
 pub(super) mod variable;
 pub(super) mod version;

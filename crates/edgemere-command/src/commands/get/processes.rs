@@ -10,6 +10,7 @@ use crate::format::table::Table;
 use crate::language::options::Options;
 use crate::node::{Node, Role};
 use crate::reply::Reply;
+use crate::sync::State;
 
 pub(crate) struct Processes;
 
@@ -45,11 +46,25 @@ fn processes(node: &Node) -> Vec<(&'static str, Option<String>)> {
     vec![
         ("TCP", Some(format!("Listening on: {}", settings.network))),
         ("REST", Some(format!("Listening on: {}", settings.http))),
-        ("Ledger", Some(format!("{} policies, version {}", ledger.len(), ledger.version()))),
+        ("Ledger", Some(format!("{} policies, version {}", ledger.len(), node.metadata_version()))),
         ("Master", role(Role::Master).then(|| "Keeps the ledger".into())),
         ("Operator", role(Role::Operator).then(|| format!("Cluster: {}", settings.cluster))),
         ("Query", role(Role::Query).then(|| "Answers for the network".into())),
-        ("Blockchain Sync", None),
+        ("Blockchain Sync", node.follows().map(|master| sync_details(node, master))),
         ("MCP", None),
     ]
+}
+
+/// How it goes with the master, in EdgeLake's words.
+fn sync_details(node: &Node, master: &str) -> String {
+    let mut details = match node.synchronizer().status().state {
+        State::Failed(reason) => format!("Failed to connect to master using: {master} ({reason})"),
+        _ => format!("Sync on every change with master using: {master}"),
+    };
+    match node.ledger().waiting() {
+        0 => {}
+        1 => details.push_str(", 1 policy waits"),
+        waiting => details.push_str(&format!(", {waiting} policies wait")),
+    }
+    details
 }

@@ -20,14 +20,20 @@ pub(crate) struct Client {
 impl Declared for Client {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "run client",
-        usage: "run client (ADDRESS|NAME|!NAME, … | blockchain get …) COMMAND",
+        usage: "run client (ADDRESS|NAME|!NAME, … | [blockchain get] ROLE [where …] | dbms = DBMS, \
+                table = TABLE [, subset = true] [, timeout = SECONDS]) COMMAND",
         about: "Runs a command on other nodes and gives what each of them answers.",
-        details: "The nodes are addresses as IP:PORT, names of nodes in the ledger, or what a \
-                  \"blockchain get … bring.ip_port\" gives. The same as the REST header \
-                  \"destination\".",
+        details: "The nodes are addresses as IP:PORT, names of nodes in the ledger, what a \
+                  \"blockchain get\" gives, or the operators that hold a table. All are asked at \
+                  the same time. \"subset = true\" gives the answers of those that answer when \
+                  others do not; \"timeout\" is how long each has. The same as the REST headers \
+                  \"destination\", \"subset\" and \"timeout\".",
         examples: &[
             "run client (127.0.0.1:32148) get status",
             "run client (blockchain get operator bring.ip_port) get status",
+            "run client (operator where company = \"My Company\", subset = true) get rows count",
+            "run client (plant-1, plant-2, timeout = 5) get disk usage",
+            "run client (dbms = water, table = pumps) get version",
         ],
         effect: Effect::Read,
         ..Declaration::WRITE

@@ -1,7 +1,9 @@
 //! `test network`: which nodes of the ledger answer, and whether their ledgers agree.
 
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use edgemere_ledger::{Condition, Kinds, Policy};
 use futures_util::future::join_all;
@@ -30,12 +32,20 @@ pub(crate) struct Network {
 impl Declared for Network {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "test network",
-        usage: "test network [metadata version] [with ROLE|ADDRESS] [where format = FORMAT]",
+        usage: "test network [metadata version] [with ROLE|ADDRESS] \
+                [where times = true and format = FORMAT]",
         about: "Which nodes of the ledger answer.",
         details: "\"with\" tests only the nodes of a role (master, operator, query) or at an \
                   address. \"metadata version\" asks each node for the version of its ledger: they \
-                  are the same when all know the same policies.",
-        examples: &["test network", "test network with operator", "test network metadata version"],
+                  are the same when all know the same policies. \"times = true\" adds how long each \
+                  took to answer; a node that does not within 1.5 s is taken for down.",
+        examples: &[
+            "test network",
+            "test network with operator",
+            "test network metadata version",
+            "test network where times = true",
+        ],
+        keys: &["times"],
         ..Declaration::READ
     };
 
@@ -63,35 +73,57 @@ impl Declared for Network {
 
     async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
         let nodes = self.nodes(context)?;
-        let command = if self.metadata_version { "get metadata version" } else { "get status" };
-        let peers = &context.node.settings().peers;
-        let calls = nodes.iter().map(|(address, ..)| peers.call(address, command, PING_TIMEOUT));
+        let answers = self.ask(&nodes, context).await;
+        let times = self.options.flag("times", false)?;
         let last = if self.metadata_version { "Metadata Version" } else { "Status" };
-        let mut table = Table::new(["Address", "Node Type", "Node Name", last]);
+        let mut columns = vec!["Address", "Node Type", "Node Name", last];
+        columns.extend(times.then_some("Time (ms)"));
+        let mut table = Table::new(columns);
         let mut list = Vec::new();
-        for ((address, kind, name), answer) in nodes.iter().zip(join_all(calls).await) {
-            let answer = match answer {
-                Ok(reply) => reply.into_text().await,
-                Err(error) => Err(error),
+        for (address, kind, name) in &nodes {
+            let Some((answer, time)) = answers.get(address) else { continue };
+            let shown = match (answer, self.metadata_version) {
+                (Err(_), _) => "",
+                (Ok(_), false) => "+",
+                (Ok(version), true) => version,
             };
-            let reason = answer.as_ref().err().map(Error::message);
-            let answer = answer.ok();
-            let shown = match (&answer, self.metadata_version) {
-                (None, _) => "",
-                (Some(_), false) => "+",
-                (Some(version), true) => version,
-            };
-            table.push([address.as_str(), kind, name, shown]);
+            let time_ms = answer.is_ok().then(|| (time.as_secs_f64() * 1e5).round() / 100.0);
+            let mut row = vec![json!(address), json!(kind), json!(name), json!(shown)];
+            row.extend(times.then(|| time_ms.map_or_else(|| json!(""), |time| json!(time))));
+            table.push(row);
             list.push(json!({
-                "address": address, "node_type": kind, "name": name, "answer": answer,
-                "error": reason,
+                "address": address, "node_type": kind, "name": name, "answer": answer.as_ref().ok(),
+                "error": answer.as_ref().err(), "time_ms": time_ms,
             }));
         }
         Ok(Reply::table(table).with_mcp(Value::Array(list)))
     }
 }
 
+/// What a node answered, or why it did not, and how long that took.
+type Answer = (Result<String, String>, Duration);
+
 impl Network {
+    /// Asks every node at the same time, and once even if it has several roles.
+    async fn ask(
+        &self,
+        nodes: &[(String, String, String)],
+        context: &Context<'_>,
+    ) -> HashMap<String, Answer> {
+        let command = if self.metadata_version { "get metadata version" } else { "get status" };
+        let addresses: BTreeSet<_> = nodes.iter().map(|(address, ..)| address.clone()).collect();
+        let calls = addresses.into_iter().map(|address| async {
+            let start = Instant::now();
+            let peers = &context.node.settings().peers;
+            let answer = match peers.call(&address, command, PING_TIMEOUT).await {
+                Ok(reply) => reply.into_text().await,
+                Err(error) => Err(error),
+            };
+            (address, (answer.map_err(|error| error.message()), start.elapsed()))
+        });
+        join_all(calls).await.into_iter().collect()
+    }
+
     /// Address, type and name of the nodes to test, in the ledger's order.
     fn nodes(&self, context: &Context<'_>) -> Result<Vec<(String, String, String)>, Error> {
         let with = self.with.as_ref().map(|with| with.text(&context.node.variables)).transpose()?;

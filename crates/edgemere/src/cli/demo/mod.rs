@@ -78,6 +78,8 @@ fn options(data: &Path, http_port: u16, network_port: u16) -> Options {
         data: data.into(),
         http: SocketAddr::from((Ipv4Addr::LOCALHOST, http_port)),
         network: SocketAddr::from((Ipv4Addr::LOCALHOST, network_port)),
+        advertise: None,
+        network_key: None,
         company: sample::COMPANY.into(),
         cluster: "demo-cluster".into(),
         master: None,

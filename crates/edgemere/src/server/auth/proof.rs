@@ -1,0 +1,172 @@
+//! What is signed, and how it is written: the same on both sides.
+//!
+//! A challenge is `Edgemere INSTANCE.TIME` in the header `www-authenticate`, a proof is
+//! `Edgemere INSTANCE.TIME.NONCE.MAC` in `authorization`. INSTANCE is made anew by every process,
+//! TIME are milliseconds of its own clock.
+
+use sha2::{Digest, Sha256};
+
+use super::key::NetworkKey;
+use super::mac::{self, hex, unhex};
+
+/// The version of what nodes say to each other. Nodes of different majors refuse each other.
+pub(crate) const PROTOCOL: &str = "1.0";
+
+/// The header that carries it, in every request and every reply.
+pub(crate) const PROTOCOL_HEADER: &str = "edgemere-protocol";
+
+/// The header of a reply that proves that it comes from a node of the network.
+pub(crate) const REPLY_HEADER: &str = "edgemere-proof";
+
+const SCHEME: &str = "Edgemere ";
+
+/// Whether a version's major is ours.
+pub(crate) fn is_same_major(version: &str) -> bool {
+    let major = |version: &str| version.split('.').next().map(str::to_owned);
+    major(version) == major(PROTOCOL)
+}
+
+/// Which process is asked, and what its clock says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Challenge {
+    pub(super) instance: [u8; 16],
+    pub(super) time_ms: u64,
+}
+
+impl Challenge {
+    pub(super) fn to_header(&self) -> String {
+        format!("{SCHEME}{}.{}", hex(&self.instance), self.time_ms)
+    }
+
+    pub(super) fn from_header(text: &str) -> Option<Self> {
+        let (instance, time) = text.strip_prefix(SCHEME)?.split_once('.')?;
+        Some(Self { instance: unhex(instance)?, time_ms: time.parse().ok()? })
+    }
+}
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked<'a> {
+    pub(super) method: &'a str,
+    /// The path with the query.
+    pub(super) path: &'a str,
+    pub(super) body: &'a [u8],
+}
+
+/// That whoever asks has the key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Proof {
+    pub(super) challenge: Challenge,
+    pub(super) nonce: [u8; 16],
+    mac: [u8; mac::LENGTH],
+}
+
+impl Proof {
+    pub(super) fn new(
+        key: &NetworkKey,
+        challenge: Challenge,
+        nonce: [u8; 16],
+        asked: Asked<'_>,
+    ) -> Self {
+        let mac = mac::mac(key.bytes(), signed(&challenge, &nonce, asked).as_bytes());
+        Self { challenge, nonce, mac }
+    }
+
+    /// Whether it was made with the key for just this request.
+    pub(super) fn holds(&self, key: &NetworkKey, asked: Asked<'_>) -> bool {
+        let right = Self::new(key, self.challenge.clone(), self.nonce, asked);
+        mac::is_same(&self.mac, &right.mac)
+    }
+
+    pub(super) fn to_header(&self) -> String {
+        format!("{}.{}.{}", self.challenge.to_header(), hex(&self.nonce), hex(&self.mac))
+    }
+
+    pub(super) fn from_header(text: &str) -> Option<Self> {
+        let mut parts = text.rsplitn(3, '.');
+        let (mac, nonce, challenge) = (parts.next()?, parts.next()?, parts.next()?);
+        let challenge = Challenge::from_header(challenge)?;
+        Some(Self { challenge, nonce: unhex(nonce)?, mac: unhex(mac)? })
+    }
+}
+
+/// What proves that a reply is the answer of a node with the key to the request with that nonce.
+pub(super) fn reply_proof(key: &NetworkKey, nonce: &[u8; 16], status: u16, body: &[u8]) -> String {
+    let message = format!("edgemere-reply-v1\n{}\n{status}\n{}", hex(nonce), digest(body));
+    hex(&mac::mac(key.bytes(), message.as_bytes()))
+}
+
+/// Whether a reply's proof is right.
+pub(super) fn is_reply_proof(given: &str, right: &str) -> bool {
+    let bytes = |text| unhex::<{ mac::LENGTH }>(text);
+    matches!((bytes(given), bytes(right)), (Some(a), Some(b)) if mac::is_same(&a, &b))
+}
+
+fn signed(challenge: &Challenge, nonce: &[u8; 16], asked: Asked<'_>) -> String {
+    let Asked { method, path, body } = asked;
+    format!(
+        "edgemere-request-v1\n{}\n{}\n{}\n{method}\n{path}\n{}",
+        hex(&challenge.instance),
+        challenge.time_ms,
+        hex(nonce),
+        digest(body)
+    )
+}
+
+fn digest(body: &[u8]) -> String {
+    hex(&Sha256::digest(body))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ASKED: Asked<'static> = Asked { method: "POST", path: "/a?b", body: b"c" };
+
+    fn key(byte: u8) -> NetworkKey {
+        NetworkKey::parse(&hex(&[byte; 32])).unwrap()
+    }
+
+    fn proof() -> Proof {
+        Proof::new(&key(1), Challenge { instance: [2; 16], time_ms: 3 }, [4; 16], ASKED)
+    }
+
+    #[test]
+    fn a_proof_holds_for_one_request_and_one_key() {
+        assert!(proof().holds(&key(1), ASKED));
+        assert!(!proof().holds(&key(2), ASKED));
+        for other in [
+            Asked { method: "GET", ..ASKED },
+            Asked { path: "/a?c", ..ASKED },
+            Asked { body: b"d", ..ASKED },
+        ] {
+            assert!(!proof().holds(&key(1), other), "{other:?}");
+        }
+        let moved = |challenge: Challenge, nonce| Proof { challenge, nonce, ..proof() };
+        let Proof { challenge, nonce, .. } = proof();
+        for other in [
+            moved(Challenge { instance: [3; 16], ..challenge.clone() }, nonce),
+            moved(Challenge { time_ms: 4, ..challenge.clone() }, nonce),
+            moved(challenge, [5; 16]),
+        ] {
+            assert!(!other.holds(&key(1), ASKED), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn headers_are_read_as_they_are_written() {
+        assert_eq!(Proof::from_header(&proof().to_header()), Some(proof()));
+        let challenge = proof().challenge;
+        assert_eq!(Challenge::from_header(&challenge.to_header()), Some(challenge));
+        for wrong in ["", "Edgemere ", "Bearer a.b.c.d", "Edgemere 00.1.2.3", "Edgemere ....", "é"]
+        {
+            assert_eq!(Proof::from_header(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn versions_differ_by_their_major() {
+        assert!(is_same_major(PROTOCOL) && is_same_major("1.7"));
+        assert!(!is_same_major("2.0") && !is_same_major("") && !is_same_major("10.0"));
+    }
+}

@@ -1,0 +1,56 @@
+//! The network port: what other nodes ask of this one. Everything on it goes through the guard, so
+//! that only nodes of the network get an answer; a further service is one more route here.
+
+mod ledger;
+
+use std::sync::Arc;
+
+use axum::extract::{DefaultBodyLimit, State as Shared};
+use axum::http::StatusCode;
+use axum::response::Response;
+use axum::routing::{get, post};
+use axum::{Json, Router, middleware};
+use edgemere_command::{Access, COMMAND_BYTES_MAX, Principal, Request};
+use serde::Deserialize;
+
+use super::auth::{Guard, authenticate, prove};
+use super::execute::execute;
+use super::peers::{COMMAND_PATH, LEDGER_PATH};
+use super::reply::{Failure, answer};
+use super::state::State;
+
+/// A command of another node.
+#[derive(Debug, Deserialize)]
+struct Call {
+    command: String,
+}
+
+/// The routes of the network port.
+pub(super) fn router(state: Arc<State>, guard: Arc<Guard>) -> Router {
+    let ledger = get(ledger::changes)
+        .post(ledger::publish)
+        .layer(middleware::from_fn_with_state(Arc::clone(&guard), prove));
+    Router::new()
+        .route("/health", get(|| async { StatusCode::OK }))
+        .route(COMMAND_PATH, post(command))
+        .route(LEDGER_PATH, ledger)
+        .layer(DefaultBodyLimit::max(COMMAND_BYTES_MAX * 2))
+        .layer(middleware::from_fn_with_state(guard, authenticate))
+        .with_state(state)
+}
+
+/// Runs a command for another node of the network, which may do what anyone may do who has a node.
+async fn command(Shared(state): Shared<Arc<State>>, Json(call): Json<Call>) -> Response {
+    let request =
+        Request::new(call.command, Principal::new("a node of the network", Access::Admin));
+    match execute(&state, &request).await {
+        Ok(rendered) => answer(rendered),
+        Err(failure) => refuse(failure, &state),
+    }
+}
+
+/// A failure as other nodes are told.
+fn refuse(failure: Failure, state: &State) -> Response {
+    let node = state.node.settings().network.ip().to_string();
+    failure.into_reply("post", &node, None)
+}

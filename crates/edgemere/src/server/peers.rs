@@ -21,6 +21,10 @@ use super::auth::{Caller, NetworkKey, PROTOCOL, PROTOCOL_HEADER, Reply, is_same_
 /// How long a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(1500);
 
+/// How often a machine is asked whether it still has the connection on which an answer is awaited. One
+/// that was switched off cannot say that it has not.
+const KEEPALIVE: Duration = Duration::from_secs(5);
+
 /// How much a node may answer to a command, and how much of a history at once.
 const REPLY_BYTES_MAX: usize = 64 << 20;
 const LEDGER_BYTES_MAX: usize = 512 << 20;
@@ -60,6 +64,7 @@ impl HttpPeers {
     pub(super) fn new(key: Option<NetworkKey>) -> anyhow::Result<Self> {
         let builder = Client::builder().connect_timeout(CONNECT_TIMEOUT).no_proxy();
         let builder = builder.redirect(reqwest::redirect::Policy::none()).tcp_nodelay(true);
+        let builder = builder.tcp_keepalive(KEEPALIVE).tcp_keepalive_interval(KEEPALIVE);
         Ok(Self { client: builder.build()?, caller: Caller::new(key) })
     }
 

@@ -48,6 +48,14 @@ pub(crate) const CARGO_FUZZ: Tool = Tool {
     remedy: Remedy::Run(&["cargo", "install", "cargo-fuzz", "--locked"]),
 };
 
+/// Makes the namespaces in which tests cut the network.
+#[cfg(target_os = "linux")]
+pub(crate) const IPROUTE2: Tool = Tool {
+    name: "iproute2",
+    check: &["ip", "netns", "list"],
+    remedy: Remedy::Run(&["apt-get", "install", "--yes", "iproute2"]),
+};
+
 /// Makes sure that a tool is there, or says how to get it.
 pub(crate) fn ensure(tool: &Tool) -> Result<()> {
     if installed(tool) {

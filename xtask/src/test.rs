@@ -31,6 +31,12 @@ struct Step {
     run: fn() -> Result<()>,
 }
 
+/// Where there are namespaces, tests use them.
+#[cfg(target_os = "linux")]
+const TEST_TOOLS: &[Tool] = &[install::IPROUTE2];
+#[cfg(not(target_os = "linux"))]
+const TEST_TOOLS: &[Tool] = &[];
+
 const STEPS: &[Step] = &[
     Step {
         name: "fmt",
@@ -51,7 +57,7 @@ const STEPS: &[Step] = &[
         about: "unit tests, golden scripts, end-to-end tests, repo rules, examples in the docs",
         advice: "for golden scripts run `UPDATE_GOLDENFILES=1 cargo test -p edgemere-command` and \
                  review the diff",
-        tools: &[],
+        tools: TEST_TOOLS,
         run: test,
     },
     Step {

@@ -59,9 +59,11 @@ pub async fn flush(node: &Arc<Node>) -> Result<Vec<(String, Error)>, Error> {
 /// taken back, and the refusal is the error; when the master is not there, it waits.
 pub(crate) async fn deliver(node: &Arc<Node>, id: String) -> Result<(), Error> {
     let flushed = tokio::time::timeout(DELIVERY_TIME, flush(node)).await;
-    let late = |_| Error::PeerTimeout {
-        address: node.follows().unwrap_or_default().to_owned(),
-        timeout: DELIVERY_TIME,
+    let late = |_| {
+        let address = node.follows().unwrap_or_default().to_owned();
+        let error = Error::PeerTimeout { address: address.clone(), timeout: DELIVERY_TIME };
+        node.synchronizer().note_failed(&address, &error);
+        error
     };
     match flushed.map_err(late).flatten() {
         Ok(refusals) => match refusals.into_iter().find(|(refused, _)| *refused == id) {

@@ -9,7 +9,9 @@ mod metrics;
 mod network;
 mod peers;
 mod reply;
+mod serve;
 mod state;
+mod visitor;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -17,12 +19,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use axum::serve::ListenerExt;
 use edgemere_command::{Access, Kind, Node, Role, Settings, sync};
 use edgemere_engine::{Engine, sql, storage};
 use edgemere_ledger::{Ledger, Recovery};
 use serde_json::json;
-use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -30,10 +30,17 @@ use self::auth::Guard;
 pub(crate) use self::auth::{BadKey, NetworkKey, NoKey};
 pub(crate) use self::listen::{CannotListen, NoAddress, NotLoopback};
 use self::peers::HttpPeers;
+use self::serve::{Patience, Port, serve};
 use self::state::State;
 
 /// How long open requests have to end when the node stops.
 const DRAIN_MAX: Duration = Duration::from_secs(5);
+
+/// How many connections other nodes may have: every node that follows a master has one open.
+const NETWORK_CONNECTIONS_MAX: usize = 10_000;
+
+/// How many people and programs may have, all of them on this machine.
+const HTTP_CONNECTIONS_MAX: usize = 1024;
 
 /// What a node is started with.
 #[derive(Clone, Debug)]
@@ -109,9 +116,21 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
     let has_joined = join(&node).await?;
     let state = State::new(Arc::clone(&node), options.access);
     let guard = Arc::new(Guard::new(key)?);
+    let http = Port {
+        name: "http",
+        router: http::router(Arc::clone(&state)),
+        connections_max: HTTP_CONNECTIONS_MAX,
+        patience: Patience::OPEN,
+    };
+    let network = Port {
+        name: "network",
+        router: network::router(state, guard),
+        connections_max: NETWORK_CONNECTIONS_MAX,
+        patience: Patience::GUARDED,
+    };
     let mut services = vec![
-        serve(http_listener, http::router(Arc::clone(&state)), shutdown.clone()),
-        serve(network_listener, network::router(state, guard), shutdown),
+        tokio::spawn(serve(http_listener, http, shutdown.clone())),
+        tokio::spawn(serve(network_listener, network, shutdown)),
     ];
     if node.follows().is_some() {
         let node = Arc::clone(&node);
@@ -208,19 +227,6 @@ async fn join(node: &Arc<Node>) -> anyhow::Result<bool> {
         tracing::warn!(reason = error.message(), "the node's own policies wait for the master");
     }
     Ok(has_joined)
-}
-
-fn serve(
-    listener: TcpListener,
-    router: axum::Router,
-    shutdown: CancellationToken,
-) -> JoinHandle<std::io::Result<()>> {
-    // Without this every small reply waits for the kernel to find more to send.
-    let listener = listener.tap_io(|stream: &mut TcpStream| {
-        let _ = stream.set_nodelay(true);
-    });
-    let service = axum::serve(listener, router);
-    tokio::spawn(service.with_graceful_shutdown(shutdown.cancelled_owned()).into_future())
 }
 
 /// Says to other processes where the node is; the file is whole whenever it is there.

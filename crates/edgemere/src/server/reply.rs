@@ -93,6 +93,11 @@ impl Failure {
         Self { kind, code, text, message, hint, column, status, retry_after_s }
     }
 
+    /// Why, in words.
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// EdgeLake's error object. What an internal error is about is only in the log.
     pub(super) fn into_reply(self, method: &str, node: &str, request_id: Option<&str>) -> Response {
         let message = match self.kind {

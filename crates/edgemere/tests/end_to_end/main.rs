@@ -17,8 +17,11 @@ mod import;
 mod import_kill;
 mod ledger;
 mod network;
+#[cfg(target_os = "linux")]
+mod network_cut;
 mod network_faults;
 mod network_key;
+mod network_port;
 mod node;
 mod pressure;
 mod queries;

@@ -88,8 +88,13 @@ impl Node {
     /// Starts a node in a folder, which other nodes find at a network address.
     pub(crate) fn start_at(folder: TempDir, network: &str, args: &[&str]) -> Self {
         let ports = ["node", "--http", "127.0.0.1:0", "--network", network];
+        let command = edgemere(folder.path(), &[&ports, args].concat());
+        Self::launch(folder, command)
+    }
+
+    /// Starts a node in a folder with the command that runs it there.
+    pub(crate) fn launch(folder: TempDir, mut command: Command) -> Self {
         let log = std::fs::File::create(folder.path().join("log")).unwrap();
-        let mut command = edgemere(folder.path(), &[&ports, args].concat());
         let mut child = command.stdin(Stdio::null()).stderr(log).spawn().unwrap();
         let file = node_file(folder.path());
         let about: Value = wait_for("node.json", || {

@@ -11,19 +11,16 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::super::reply::Failure;
+use super::super::visitor::Visitor;
+use super::grpc;
 use super::key::NetworkKey;
-use super::proof::{
-    Asked, Challenge, PROTOCOL, PROTOCOL_HEADER, Proof, REPLY_HEADER, is_same_major, reply_proof,
-};
+use super::proof::{Asked, Challenge, PROTOCOL, PROTOCOL_HEADER, Proof, is_same_major};
 
 /// How old a proof may be, and how far ahead.
 const WINDOW_MS: u64 = 60_000;
 
 /// How much one request may bring.
 const BODY_BYTES_MAX: usize = 16 << 20;
-
-/// How large a reply may be that is proved.
-const REPLY_BYTES_MAX: usize = 512 << 20;
 
 /// Who is let in.
 #[derive(Debug)]
@@ -43,7 +40,7 @@ struct Seen {
 
 /// The nonce of a request that was let in.
 #[derive(Clone, Copy, Debug)]
-struct Nonce([u8; 16]);
+pub(super) struct Nonce(pub(super) [u8; 16]);
 
 impl Guard {
     /// Lets in who has the key, or everybody where there is none.
@@ -51,6 +48,10 @@ impl Guard {
         let mut instance = [0; 16];
         getrandom::fill(&mut instance).map_err(std::io::Error::other)?;
         Ok(Self { key, instance, started: Instant::now(), seen: Mutex::default() })
+    }
+
+    pub(super) fn key(&self) -> Option<&NetworkKey> {
+        self.key.as_ref()
     }
 
     fn now_ms(&self) -> u64 {
@@ -111,18 +112,27 @@ pub(crate) async fn authenticate(
 
 impl Guard {
     async fn admit(&self, request: Request) -> Result<Request, Response> {
+        let is_call = grpc::is_call(request.headers());
         let request = match &self.key {
-            None => request,
-            Some(key) => self.admit_known(key, request).await.ok_or_else(|| self.refusal())?,
+            None => Some(request),
+            Some(key) if is_call => self.admit_call(key, request),
+            Some(key) => self.admit_known(key, request).await,
         };
+        let request = request.ok_or_else(|| self.refusal(is_call))?;
         let version = request.headers().get(PROTOCOL_HEADER).and_then(|v| v.to_str().ok());
         match version {
-            Some(version) if is_same_major(version) => Ok(request),
+            Some(version) if is_same_major(version) => {}
+            // The service that is called has a version of its own, and says itself what it misses.
+            None if is_call => {}
             version => {
                 tracing::warn!(version, "refused a caller that does not speak our protocol");
-                Err(Failure::other_protocol(version).into_reply("", "", None))
+                return Err(other_protocol(version, is_call));
             }
         }
+        if let Some(visitor) = request.extensions().get::<Visitor>() {
+            visitor.stays();
+        }
+        Ok(request)
     }
 
     async fn admit_known(&self, key: &NetworkKey, request: Request) -> Option<Request> {
@@ -137,30 +147,30 @@ impl Guard {
         Some(Request::from_parts(parts, Body::from(body)))
     }
 
-    fn refusal(&self) -> Response {
-        let challenge = [(header::WWW_AUTHENTICATE, self.challenge().to_header())];
-        (StatusCode::UNAUTHORIZED, challenge).into_response()
+    fn admit_call(&self, key: &NetworkKey, mut request: Request) -> Option<Request> {
+        let nonce = self.check(key, request.headers(), grpc::CALL)?;
+        request.extensions_mut().insert(nonce);
+        Some(request)
+    }
+
+    fn refusal(&self, is_call: bool) -> Response {
+        let mut reply = match is_call {
+            true => grpc::refusal(grpc::Code::Unauthenticated, "the network key is not proved"),
+            false => StatusCode::UNAUTHORIZED.into_response(),
+        };
+        if let Ok(challenge) = HeaderValue::from_str(&self.challenge().to_header()) {
+            reply.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        reply
     }
 }
 
-/// Adds to a reply the proof that it is the answer of a node of the network.
-pub(crate) async fn prove(
-    Shared(guard): Shared<Arc<Guard>>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let nonce = request.extensions().get::<Nonce>().copied();
-    let reply = next.run(request).await;
-    let (Some(key), Some(Nonce(nonce))) = (&guard.key, nonce) else { return reply };
-    let (mut parts, body) = reply.into_parts();
-    let Ok(body) = to_bytes(body, REPLY_BYTES_MAX).await else {
-        return Failure::fault().into_reply("", "", None);
-    };
-    let proof = reply_proof(key, &nonce, parts.status.as_u16(), &body);
-    if let Ok(proof) = HeaderValue::from_str(&proof) {
-        parts.headers.insert(REPLY_HEADER, proof);
+fn other_protocol(version: Option<&str>, is_call: bool) -> Response {
+    let failure = Failure::other_protocol(version);
+    match is_call {
+        true => grpc::refusal(grpc::Code::FailedPrecondition, failure.message()),
+        false => failure.into_reply("", "", None),
     }
-    Response::from_parts(parts, Body::from(body))
 }
 
 #[cfg(test)]

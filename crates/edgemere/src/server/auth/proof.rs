@@ -20,9 +20,11 @@ pub(crate) const REPLY_HEADER: &str = "edgemere-proof";
 
 const SCHEME: &str = "Edgemere ";
 
-/// Whether a version's major is ours.
+/// Whether a version's major is ours: the number that it begins with.
 pub(crate) fn is_same_major(version: &str) -> bool {
-    let major = |version: &str| version.split('.').next().map(str::to_owned);
+    fn major(version: &str) -> Option<&str> {
+        version.split(|c: char| !c.is_ascii_digit()).next()
+    }
     major(version) == major(PROTOCOL)
 }
 
@@ -90,18 +92,6 @@ impl Proof {
     }
 }
 
-/// What proves that a reply is the answer of a node with the key to the request with that nonce.
-pub(super) fn reply_proof(key: &NetworkKey, nonce: &[u8; 16], status: u16, body: &[u8]) -> String {
-    let message = format!("edgemere-reply-v1\n{}\n{status}\n{}", hex(nonce), digest(body));
-    hex(&mac::mac(key.bytes(), message.as_bytes()))
-}
-
-/// Whether a reply's proof is right.
-pub(super) fn is_reply_proof(given: &str, right: &str) -> bool {
-    let bytes = |text| unhex::<{ mac::LENGTH }>(text);
-    matches!((bytes(given), bytes(right)), (Some(a), Some(b)) if mac::is_same(&a, &b))
-}
-
 fn signed(challenge: &Challenge, nonce: &[u8; 16], asked: Asked<'_>) -> String {
     let Asked { method, path, body } = asked;
     format!(
@@ -167,6 +157,7 @@ mod tests {
     #[test]
     fn versions_differ_by_their_major() {
         assert!(is_same_major(PROTOCOL) && is_same_major("1.7"));
+        assert!(is_same_major("1, DataFusion 55.2.0") && !is_same_major("2, DataFusion 55.2.0"));
         assert!(!is_same_major("2.0") && !is_same_major("") && !is_same_major("10.0"));
     }
 }

@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::auth::{Guard, authenticate, prove};
 use super::execute::execute;
-use super::peers::{COMMAND_PATH, LEDGER_PATH};
+use super::peers::{COMMAND_PATH, HEALTH_PATH, LEDGER_PATH};
 use super::reply::{Failure, answer};
 use super::state::State;
 
@@ -27,14 +27,12 @@ struct Call {
 
 /// The routes of the network port.
 pub(super) fn router(state: Arc<State>, guard: Arc<Guard>) -> Router {
-    let ledger = get(ledger::changes)
-        .post(ledger::publish)
-        .layer(middleware::from_fn_with_state(Arc::clone(&guard), prove));
     Router::new()
-        .route("/health", get(|| async { StatusCode::OK }))
+        .route(HEALTH_PATH, get(|| async { StatusCode::OK }))
         .route(COMMAND_PATH, post(command))
-        .route(LEDGER_PATH, ledger)
+        .route(LEDGER_PATH, get(ledger::changes).post(ledger::publish))
         .layer(DefaultBodyLimit::max(COMMAND_BYTES_MAX * 2))
+        .layer(middleware::from_fn_with_state(Arc::clone(&guard), prove))
         .layer(middleware::from_fn_with_state(guard, authenticate))
         .with_state(state)
 }

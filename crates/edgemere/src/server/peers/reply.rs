@@ -5,7 +5,8 @@ use std::time::Duration;
 use edgemere_command::{Code, Content, Error, Kind, Media, Rendered};
 use edgemere_ledger::Policy;
 use futures_util::StreamExt;
-use reqwest::{Response, header};
+use reqwest::Response;
+use reqwest::header::{self, HeaderMap};
 use serde_json::Value;
 
 /// The body of an answer.
@@ -15,24 +16,33 @@ pub(super) struct Body {
     is_json: bool,
 }
 
-impl Body {
-    /// Reads a body of at most so many bytes.
-    pub(super) async fn read(
-        response: Response,
-        address: &str,
-        timeout: Duration,
-        bytes_max: usize,
-    ) -> Result<Self, Error> {
-        let content_type = response.headers().get(header::CONTENT_TYPE);
-        let is_json = content_type.is_some_and(|t| t.as_bytes().starts_with(b"application/json"));
-        let mut body = Vec::new();
-        let mut chunks = response.bytes_stream();
-        while let Some(chunk) = chunks.next().await {
-            body.extend_from_slice(&chunk.map_err(|error| failed(&error, address, timeout))?);
-            if body.len() > bytes_max {
-                return Err(wrong(address, &format!("it answered more than {bytes_max} bytes")));
-            }
+/// Whether a body is JSON.
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(header::CONTENT_TYPE);
+    content_type.is_some_and(|t| t.as_bytes().starts_with(b"application/json"))
+}
+
+/// Reads a body of at most so many bytes.
+pub(super) async fn read(
+    response: Response,
+    address: &str,
+    timeout: Duration,
+    bytes_max: usize,
+) -> Result<Vec<u8>, Error> {
+    let mut body = Vec::new();
+    let mut chunks = response.bytes_stream();
+    while let Some(chunk) = chunks.next().await {
+        body.extend_from_slice(&chunk.map_err(|error| failed(&error, address, timeout))?);
+        if body.len() > bytes_max {
+            return Err(wrong(address, &format!("it answered more than {bytes_max} bytes")));
         }
+    }
+    Ok(body)
+}
+
+impl Body {
+    /// A body, which is text.
+    pub(super) fn new(body: Vec<u8>, is_json: bool, address: &str) -> Result<Self, Error> {
         match String::from_utf8(body) {
             Ok(text) => Ok(Self { text, is_json }),
             Err(_) => Err(wrong(address, "it answered what is no text")),

@@ -1,0 +1,191 @@
+//! Serves a port: so many connections, HTTP/1.1 or HTTP/2 on each, and their end when the node stops.
+//! What is asked, and who may ask, is the router's business; here is only who may stay.
+
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::Request;
+use hyper::body::Incoming;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::visitor::Visitor;
+
+/// How long a connection of HTTP/1.1 may be idle. The clients that keep connections for later use give
+/// them up after 90 seconds: when they end them, no request is lost on one that just ended.
+const IDLE_MAX: Duration = Duration::from_secs(120);
+
+/// How many calls one connection of HTTP/2 may have under way: all tasks of all queries of a node.
+const STREAMS_MAX: u32 = 4096;
+
+/// What one call may have sent, and what all calls of a connection may, before it is read.
+const STREAM_WINDOW_BYTES: u32 = 1 << 20;
+const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
+
+/// How often the other end of an HTTP/2 connection is asked whether it is there, and how long it has
+/// to answer. Who was cut off without a word is noticed by this alone.
+const PING: Duration = Duration::from_secs(5);
+const PONG_MAX: Duration = Duration::from_secs(10);
+
+/// How long to wait when the system has no more files for connections.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// A port, as it is served.
+#[derive(Clone, Debug)]
+pub(super) struct Port {
+    /// Its name, for the log.
+    pub(super) name: &'static str,
+    pub(super) router: Router,
+    /// How many connections it has at most; more are closed at once.
+    pub(super) connections_max: usize,
+    pub(super) patience: Patience,
+}
+
+/// How long a connection may stay.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// Until it asks for something.
+    pub(super) ask: Duration,
+    /// Until it has shown that it may.
+    pub(super) prove: Duration,
+    /// Whether asking is enough.
+    pub(super) is_open: bool,
+}
+
+impl Patience {
+    /// Who connects and says nothing, or nothing true, does not stay.
+    const fn with(is_open: bool) -> Self {
+        Self { ask: Duration::from_secs(10), prove: Duration::from_secs(60), is_open }
+    }
+
+    /// Of a port that answers everybody who reaches it.
+    pub(super) const OPEN: Self = Self::with(true);
+
+    /// Of a port whose guard says who may stay.
+    pub(super) const GUARDED: Self = Self::with(false);
+}
+
+/// Serves a port until the node stops, and then until what is under way has ended. Dropping this cuts
+/// everything off.
+pub(super) async fn serve(
+    listener: TcpListener,
+    port: Port,
+    shutdown: CancellationToken,
+) -> io::Result<()> {
+    let mut connections = JoinSet::new();
+    let mut is_full = false;
+    while let Some(stream) = shutdown.run_until_cancelled(accept(&listener)).await {
+        while connections.try_join_next().is_some() {}
+        let was_full = std::mem::replace(&mut is_full, connections.len() >= port.connections_max);
+        if is_full {
+            if !was_full {
+                let connections = connections.len();
+                tracing::warn!(
+                    port = port.name,
+                    connections,
+                    "too many connections: more are closed"
+                );
+            }
+            continue;
+        }
+        connections.spawn(connection(stream, port.clone(), shutdown.clone()));
+    }
+    drop(listener);
+    while connections.join_next().await.is_some() {}
+    Ok(())
+}
+
+async fn accept(listener: &TcpListener) -> TcpStream {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return stream,
+            Err(error) if is_of_the_caller(&error) => {}
+            Err(error) => {
+                tracing::error!(%error, "cannot accept a connection");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Whether a connection was given up before it was accepted.
+fn is_of_the_caller(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}
+
+async fn connection(stream: TcpStream, port: Port, shutdown: CancellationToken) {
+    // Without this every small reply waits for the kernel to find more to send.
+    let _ = stream.set_nodelay(true);
+    let visitor = Visitor::default();
+    let (asks, is_open) = (visitor.clone(), port.patience.is_open);
+    let routes = TowerToHyperService::new(port.router);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        asks.asks();
+        if is_open {
+            asks.stays();
+        }
+        request.extensions_mut().insert(asks.clone());
+        routes.call(request)
+    });
+    let builder = builder();
+    let mut served = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let mut gone = pin!(overstays(&visitor, port.patience));
+    let mut is_stopping = false;
+    loop {
+        tokio::select! {
+            ended = served.as_mut() => {
+                if let Err(error) = ended {
+                    tracing::trace!(port = port.name, error, "a connection failed");
+                }
+                return;
+            }
+            () = gone.as_mut() => {
+                tracing::debug!(port = port.name, "a stranger's connection is closed");
+                return;
+            }
+            () = shutdown.cancelled(), if !is_stopping => {
+                is_stopping = true;
+                served.as_mut().graceful_shutdown();
+            }
+        }
+    }
+}
+
+fn builder() -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(IDLE_MAX);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(STREAMS_MAX)
+        .initial_stream_window_size(STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+        .keep_alive_interval(PING)
+        .keep_alive_timeout(PONG_MAX);
+    builder
+}
+
+/// Ends when a visitor has been there for longer than it may; never, of one that may stay.
+fn overstays(visitor: &Visitor, patience: Patience) -> impl Future<Output = ()> {
+    async move {
+        tokio::time::sleep(patience.ask).await;
+        if visitor.has_asked() {
+            tokio::time::sleep(patience.prove.saturating_sub(patience.ask)).await;
+        }
+        if visitor.may_stay() {
+            std::future::pending().await
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

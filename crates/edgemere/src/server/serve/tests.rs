@@ -1,0 +1,158 @@
+//! Ports from outside: who may stay, how many, which protocols, and the end.
+
+use std::net::SocketAddr;
+
+use axum::routing::get;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::task::JoinHandle;
+
+use super::*;
+
+/// A port whose strangers have no patience to count on.
+struct Served {
+    address: SocketAddr,
+    shutdown: CancellationToken,
+    ended: JoinHandle<io::Result<()>>,
+}
+
+const SHORT: Duration = Duration::from_millis(50);
+
+/// Longer than any test takes.
+const LONG: Duration = Duration::from_secs(60);
+
+async fn start(router: Router, connections_max: usize, patience: Patience) -> Served {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let shutdown = CancellationToken::new();
+    let port = Port { name: "test", router, connections_max, patience };
+    let ended = tokio::spawn(serve(listener, port, shutdown.clone()));
+    Served { address, shutdown, ended }
+}
+
+fn hello() -> Router {
+    Router::new().route("/", get(|| async { "hello" }))
+}
+
+/// Sends something and reads until the other end closes.
+async fn exchange(address: SocketAddr, sent: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(sent.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    // A connection that is reset is closed as well.
+    let _ = stream.read_to_end(&mut answer).await;
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+const GET: &str = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
+const GET_AND_CLOSE: &str = "GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+
+#[tokio::test]
+async fn who_says_nothing_or_half_of_something_is_closed() {
+    let patience = Patience { ask: SHORT, prove: LONG, is_open: true };
+    let served = start(hello(), 10, patience).await;
+    for sent in ["", "G", "GET / HTTP/1.1\r\nhost: x\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
+        let answer = exchange(served.address, sent).await;
+        assert!(!answer.contains("hello"), "{answer}");
+    }
+    assert!(exchange(served.address, GET_AND_CLOSE).await.ends_with("hello"));
+}
+
+#[tokio::test]
+async fn who_asks_and_proves_nothing_is_closed_and_who_may_stay_is_not() {
+    let patience = Patience { ask: SHORT, prove: SHORT * 2, is_open: false };
+    let router = Router::new().route("/", get(|| async { "who are you?" })).route(
+        "/known",
+        get(|request: axum::extract::Request| async move {
+            request.extensions().get::<Visitor>().unwrap().stays();
+            "stay"
+        }),
+    );
+    let served = start(router, 10, patience).await;
+    let mut known = TcpStream::connect(served.address).await.unwrap();
+    known.write_all(GET.replace("/ ", "/known ").as_bytes()).await.unwrap();
+    read_until(&mut known, "stay").await;
+    // It ends because it is closed: the stranger does not close.
+    assert!(exchange(served.address, GET).await.ends_with("who are you?"));
+    known.write_all(GET.as_bytes()).await.unwrap();
+    read_until(&mut known, "who are you?").await;
+}
+
+async fn read_until(stream: &mut TcpStream, end: &str) {
+    let mut answer = Vec::new();
+    while !answer.ends_with(end.as_bytes()) {
+        let count = stream.read_buf(&mut answer).await.unwrap();
+        assert_ne!(count, 0, "closed after {}", String::from_utf8_lossy(&answer));
+    }
+}
+
+#[tokio::test]
+async fn connections_beyond_the_limit_are_closed_and_those_within_go_on() {
+    let patience = Patience { ask: LONG, prove: LONG, is_open: true };
+    let served = start(hello(), 2, patience).await;
+    let mut held = Vec::new();
+    for _ in 0..2 {
+        let mut stream = TcpStream::connect(served.address).await.unwrap();
+        stream.write_all(GET.as_bytes()).await.unwrap();
+        read_until(&mut stream, "hello").await;
+        held.push(stream);
+    }
+    assert_eq!(exchange(served.address, GET_AND_CLOSE).await, "");
+    let mut first = held.remove(0);
+    first.write_all(GET_AND_CLOSE.as_bytes()).await.unwrap();
+    read_until(&mut first, "hello").await;
+    drop(first);
+    // The port learns of the end a moment later.
+    let answered = async {
+        while exchange(served.address, GET_AND_CLOSE).await.is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(LONG, answered).await.unwrap();
+}
+
+#[tokio::test]
+async fn http_2_is_spoken_with_who_begins_with_it() {
+    let served = start(hello(), 10, Patience::OPEN).await;
+    let mut stream = TcpStream::connect(served.address).await.unwrap();
+    // The preface and an empty frame of settings.
+    stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await.unwrap();
+    let mut head = [0; 9];
+    stream.read_exact(&mut head).await.unwrap();
+    assert_eq!(head[3], 4, "the first frame of the answer is not its settings: {head:?}");
+    let mut settings = vec![0; usize::from(head[2])];
+    stream.read_exact(&mut settings).await.unwrap();
+    let streams: Vec<_> = settings.chunks(6).filter(|one| one[..2] == [0, 3]).collect();
+    assert_eq!(streams, [[&[0, 3], &STREAMS_MAX.to_be_bytes()[..]].concat()]);
+}
+
+#[tokio::test]
+async fn the_end_waits_for_what_is_under_way_and_closes_the_rest() {
+    let (begun, begins) = tokio::sync::oneshot::channel();
+    let (go, goes) = tokio::sync::oneshot::channel::<()>();
+    let slow = std::sync::Mutex::new(Some((begun, goes)));
+    let slow = std::sync::Arc::new(slow);
+    let router = hello().route(
+        "/slow",
+        get(move || {
+            let (begun, goes) = slow.lock().unwrap().take().unwrap();
+            async move {
+                begun.send(()).unwrap();
+                goes.await.unwrap();
+                "done"
+            }
+        }),
+    );
+    let served = start(router, 10, Patience::OPEN).await;
+    let mut idle = TcpStream::connect(served.address).await.unwrap();
+    idle.write_all(GET.as_bytes()).await.unwrap();
+    read_until(&mut idle, "hello").await;
+    let mut slow = TcpStream::connect(served.address).await.unwrap();
+    slow.write_all(GET.replace("/ ", "/slow ").as_bytes()).await.unwrap();
+    begins.await.unwrap();
+    served.shutdown.cancel();
+    assert_eq!(idle.read(&mut [0; 1]).await.unwrap(), 0, "the idle connection is closed");
+    assert!(!served.ended.is_finished());
+    go.send(()).unwrap();
+    read_until(&mut slow, "done").await;
+    served.ended.await.unwrap().unwrap();
+}

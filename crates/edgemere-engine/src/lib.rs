@@ -4,12 +4,14 @@
 //! 1. `ingest` makes typed rows of bytes, and says which rows do not fit.
 //! 2. `storage` makes them durable, and keeps them.
 //! 3. `sql` validates a query, and streams what it finds.
+//! 4. `network` does the same on many nodes at once.
 //!
 //! The engine knows Arrow, Parquet and DataFusion; it does not know the command language, the
-//! network or who is asking.
+//! ledger or who is asking.
 
 mod engine;
 pub mod ingest;
+pub mod network;
 pub mod schema;
 pub mod sql;
 pub mod storage;

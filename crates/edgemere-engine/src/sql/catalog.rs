@@ -15,8 +15,8 @@ use crate::storage::Storage;
 pub(super) const CATALOG: &str = "edgemere";
 
 /// The tables of one query.
-#[derive(Debug)]
-pub(super) struct Catalog {
+#[derive(Clone, Debug)]
+pub(crate) struct Catalog {
     storage: Storage,
     sources: Arc<Sources>,
 }
@@ -28,6 +28,18 @@ impl Catalog {
     pub(super) fn new(storage: Storage) -> Self {
         Self { storage, sources: Arc::default() }
     }
+
+    /// A table as it was when the query first named it.
+    pub(crate) fn table(&self, dbms: &str, name: &str) -> Option<Arc<dyn TableProvider>> {
+        let key = (dbms.to_owned(), name.to_owned());
+        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(source) = sources.get(&key) {
+            return Some(Arc::clone(source) as _);
+        }
+        let source = Arc::new(Source::new(self.storage.table(dbms, name)?.snapshot()));
+        sources.insert(key, Arc::clone(&source));
+        Some(source)
+    }
 }
 
 impl CatalogProvider for Catalog {
@@ -36,40 +48,32 @@ impl CatalogProvider for Catalog {
     }
 
     fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
-        Some(Arc::new(Database {
-            name: name.to_owned(),
-            storage: self.storage.clone(),
-            sources: Arc::clone(&self.sources),
-        }))
+        Some(Arc::new(Database { name: name.to_owned(), catalog: self.clone() }))
     }
 }
 
 #[derive(Debug)]
 struct Database {
     name: String,
-    storage: Storage,
-    sources: Arc<Sources>,
+    catalog: Catalog,
 }
 
 #[async_trait]
 impl SchemaProvider for Database {
     fn table_names(&self) -> Vec<String> {
-        self.storage.tables(&self.name).iter().map(|table| table.name().to_owned()).collect()
+        self.catalog
+            .storage
+            .tables(&self.name)
+            .iter()
+            .map(|table| table.name().to_owned())
+            .collect()
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        let key = (self.name.clone(), name.to_owned());
-        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(source) = sources.get(&key) {
-            return Ok(Some(Arc::clone(source) as _));
-        }
-        let Some(table) = self.storage.table(&self.name, name) else { return Ok(None) };
-        let source = Arc::new(Source::new(table.snapshot()));
-        sources.insert(key, Arc::clone(&source));
-        Ok(Some(source))
+        Ok(self.catalog.table(&self.name, name))
     }
 
     fn table_exist(&self, name: &str) -> bool {
-        self.storage.table(&self.name, name).is_some()
+        self.catalog.storage.table(&self.name, name).is_some()
     }
 }

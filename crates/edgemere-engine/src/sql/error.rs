@@ -2,6 +2,8 @@
 
 use datafusion::error::DataFusionError;
 
+use crate::network;
+
 /// What is wrong with a query.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -68,6 +70,9 @@ pub enum Error {
         /// How long it may take.
         seconds: u64,
     },
+    /// An operator of the network failed.
+    #[error(transparent)]
+    Network(network::Error),
     /// The query needs more memory than it may have.
     #[error("the query needs more memory than it may have")]
     OutOfMemory(#[source] DataFusionError),
@@ -88,6 +93,7 @@ impl Error {
             | Self::UnknownColumn { near, .. } => {
                 near.as_ref().map(|near| format!("did you mean \"{near}\"?"))
             }
+            Self::Network(error) => error.hint(),
             Self::NotReadOnly { .. } => Some("send one SELECT".into()),
             Self::TimeOut { .. } => {
                 Some("ask for less, or give it longer: max_time = SECONDS".into())

@@ -19,20 +19,24 @@ mod source;
 mod stream;
 mod validate;
 
+use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use datafusion::catalog::CatalogProvider;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
-use datafusion::physical_plan::execute_stream;
+use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream, execute_stream};
 use datafusion::prelude::{SessionConfig, SessionContext};
 
 pub use self::batch::{Batch, Times};
+pub(crate) use self::catalog::Catalog as Snapshots;
 pub use self::error::Error;
 pub use self::stream::Query;
+pub(crate) use self::validate::Tables;
 use crate::storage::Storage;
 
 /// What queries may use.
@@ -83,16 +87,35 @@ impl Sql {
         sql: &str,
         time: Option<Duration>,
     ) -> Result<Query, Error> {
-        let statement = dialect::parse(sql)?;
-        let session = self.session(dbms);
-        let plan = validate::plan(&self.storage, dbms, &session.context, statement).await?;
-        let state = session.context.state();
-        let physical = state.create_physical_plan(&plan).await.map_err(Error::Plan)?;
-        let batches = execute_stream(physical, state.task_ctx()).map_err(Error::Execution)?;
-        Ok(Query::new(batches, session.tables, time.unwrap_or(self.limits.time)))
+        let tables = self.snapshots();
+        let context = self.context(dbms, Arc::clone(&tables) as _);
+        let plan = planned(&self.storage, dbms, &context, sql).await?;
+        let batches = execute_stream(plan, context.task_ctx()).map_err(Error::Execution)?;
+        Ok(self.start(batches, tables, time))
     }
 
-    fn session(&self, dbms: &str) -> Session {
+    /// The rows that one query sees.
+    pub(crate) fn snapshots(&self) -> Arc<Snapshots> {
+        Arc::new(Snapshots::new(self.storage.clone()))
+    }
+
+    /// Makes EdgeLake's functions known to a session.
+    pub(crate) fn register_functions(&self, context: &SessionContext) {
+        functions::register(context);
+    }
+
+    /// A query whose rows are these. What is kept lives as long as it does.
+    pub(crate) fn start(
+        &self,
+        batches: SendableRecordBatchStream,
+        kept: Arc<dyn Any + Send + Sync>,
+        time: Option<Duration>,
+    ) -> Query {
+        Query::new(batches, kept, time.unwrap_or(self.limits.time))
+    }
+
+    /// What one query is planned and run with.
+    pub(crate) fn context(&self, dbms: &str, tables: Arc<dyn CatalogProvider>) -> SessionContext {
         let config = SessionConfig::new()
             .with_default_catalog_and_schema(catalog::CATALOG, dbms)
             .with_create_default_catalog_and_schema(false)
@@ -104,15 +127,20 @@ impl Sql {
             .with_default_features()
             .build();
         let context = SessionContext::new_with_state(state);
-        functions::register(&context);
-        let tables = Arc::new(catalog::Catalog::new(self.storage.clone()));
-        context.register_catalog(catalog::CATALOG, Arc::clone(&tables) as _);
-        Session { context, tables }
+        self.register_functions(&context);
+        context.register_catalog(catalog::CATALOG, tables);
+        context
     }
 }
 
-/// What one query is planned with.
-struct Session {
-    context: SessionContext,
-    tables: Arc<catalog::Catalog>,
+/// The plan of a statement that only reads, on tables that are there.
+pub(crate) async fn planned(
+    tables: &impl Tables,
+    dbms: &str,
+    context: &SessionContext,
+    sql: &str,
+) -> Result<Arc<dyn ExecutionPlan>, Error> {
+    let statement = dialect::parse(sql)?;
+    let plan = validate::plan(tables, dbms, context, statement).await?;
+    context.state().create_physical_plan(&plan).await.map_err(Error::Plan)
 }

@@ -1,5 +1,6 @@
 //! The rows of a query, batch by batch, for as long as the query may take.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,14 +11,14 @@ use futures_util::StreamExt;
 use tokio::time::Instant;
 
 use super::batch::Batch;
-use super::catalog::Catalog;
 use super::error::Error;
+use crate::network;
 
 /// A query that runs. Dropping it stops the work.
 pub struct Query {
     batches: SendableRecordBatchStream,
     /// Keeps the files that are read on disk.
-    _tables: Arc<Catalog>,
+    _kept: Arc<dyn Any + Send + Sync>,
     time: Duration,
     end: Instant,
     /// The first rows, when they were asked for before anyone took them.
@@ -27,10 +28,10 @@ pub struct Query {
 impl Query {
     pub(super) fn new(
         batches: SendableRecordBatchStream,
-        tables: Arc<Catalog>,
+        kept: Arc<dyn Any + Send + Sync>,
         time: Duration,
     ) -> Self {
-        Self { batches, _tables: tables, time, end: Instant::now() + time, first: None }
+        Self { batches, _kept: kept, time, end: Instant::now() + time, first: None }
     }
 
     /// The names of the columns of the result.
@@ -59,6 +60,9 @@ impl Query {
 }
 
 fn failed(error: DataFusionError) -> Error {
+    if let Some(error) = network::Error::find(&error) {
+        return Error::Network(error);
+    }
     match error.find_root() {
         DataFusionError::ResourcesExhausted(_) => Error::OutOfMemory(error),
         _ => Error::Execution(error),

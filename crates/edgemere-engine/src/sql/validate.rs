@@ -12,9 +12,35 @@ use datafusion::sql::sqlparser::ast::Statement;
 use super::error::Error;
 use crate::storage::Storage;
 
+/// The tables that statements may name.
+pub(crate) trait Tables: Sync {
+    /// The databases.
+    fn databases(&self) -> Vec<String>;
+
+    /// The tables of a database.
+    fn tables(&self, dbms: &str) -> Vec<String>;
+
+    /// Whether there is a table.
+    fn has(&self, dbms: &str, table: &str) -> bool;
+}
+
+impl Tables for Storage {
+    fn databases(&self) -> Vec<String> {
+        self.databases()
+    }
+
+    fn tables(&self, dbms: &str) -> Vec<String> {
+        self.tables(dbms).iter().map(|table| table.name().to_owned()).collect()
+    }
+
+    fn has(&self, dbms: &str, table: &str) -> bool {
+        self.table(dbms, table).is_some()
+    }
+}
+
 /// The plan of a statement that only reads.
 pub(super) async fn plan(
-    storage: &Storage,
+    known: &impl Tables,
     dbms: &str,
     context: &SessionContext,
     statement: Statement,
@@ -23,7 +49,7 @@ pub(super) async fn plan(
         return Err(Error::NotReadOnly { what: first_words(&statement) });
     }
     let statement = DfStatement::Statement(Box::new(statement));
-    check_tables(storage, dbms, &statement)?;
+    check_tables(known, dbms, &statement)?;
     let plan = context.state().statement_to_plan(statement).await.map_err(plan_error)?;
     // The statement is a query by its grammar; this proves it of everything inside.
     SQLOptions::new()
@@ -40,29 +66,29 @@ fn first_words(statement: &Statement) -> String {
     text.split_whitespace().take(2).collect::<Vec<_>>().join(" ")
 }
 
-fn check_tables(storage: &Storage, dbms: &str, statement: &DfStatement) -> Result<(), Error> {
-    if !storage.databases().iter().any(|known| known == dbms) {
-        return Err(unknown_table(storage, dbms, ""));
+fn check_tables(known: &impl Tables, dbms: &str, statement: &DfStatement) -> Result<(), Error> {
+    if !known.databases().iter().any(|one| one == dbms) {
+        return Err(unknown_table(known, dbms, ""));
     }
     let (tables, _) = resolve_table_references(statement, true).map_err(Error::Plan)?;
     for reference in tables {
         let database = reference.schema().unwrap_or(dbms);
         let table = reference.table();
-        if reference.catalog().is_some() || storage.table(database, table).is_none() {
-            return Err(unknown_table(storage, database, table));
+        if reference.catalog().is_some() || !known.has(database, table) {
+            return Err(unknown_table(known, database, table));
         }
     }
     Ok(())
 }
 
-fn unknown_table(storage: &Storage, dbms: &str, table: &str) -> Error {
-    let databases = storage.databases();
-    if !databases.iter().any(|known| known == dbms) {
+fn unknown_table(known: &impl Tables, dbms: &str, table: &str) -> Error {
+    let databases = known.databases();
+    if !databases.iter().any(|one| one == dbms) {
         let near = nearest(dbms, databases.iter().map(String::as_str));
         return Error::UnknownDatabase { dbms: dbms.to_owned(), near };
     }
-    let tables = storage.tables(dbms);
-    let near = nearest(table, tables.iter().map(|table| table.name()));
+    let tables = known.tables(dbms);
+    let near = nearest(table, tables.iter().map(String::as_str));
     Error::UnknownTable { dbms: dbms.to_owned(), table: table.to_owned(), near }
 }
 

@@ -16,6 +16,9 @@ use network::rows::{Split, readings, store};
 use network::{Cluster, DBMS, until};
 use tokio::net::TcpListener;
 
+/// Rows: a part is several batches.
+const ROWS: usize = 30_000;
+
 const SUBSET: Options = Options { time: None, subset: true };
 
 async fn cluster(rows: usize) -> Cluster {
@@ -94,10 +97,10 @@ async fn behind_a_proxy(rows: usize) -> (Cluster, Proxy) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operator_that_is_lost_in_the_middle_is_an_error() {
-    let (cluster, proxy) = behind_a_proxy(60_000).await;
-    assert_eq!(count(&cluster, Options::default()).await.0, 60_000);
+    let (cluster, proxy) = behind_a_proxy(ROWS).await;
+    assert_eq!(count(&cluster, Options::default()).await.0, ROWS as u64);
     for sql in ["select * from readings", "select id from readings order by id"] {
-        for bytes in [2000, 20_000, 200_000] {
+        for bytes in [2000, 10_000, 50_000] {
             proxy.after(bytes, Then::Cut);
             let error = failure(&cluster, sql, Options::default()).await;
             let sql::Error::Network(inner) = &error else { panic!("{error:?}") };
@@ -105,15 +108,15 @@ async fn an_operator_that_is_lost_in_the_middle_is_an_error() {
             assert_eq!(inner.operator().unwrap().name, "operator-1");
             proxy.after(0, Then::PassOn);
             // And the next query is served again.
-            assert_eq!(count(&cluster, Options::default()).await.0, 60_000);
+            assert_eq!(count(&cluster, Options::default()).await.0, ROWS as u64);
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operator_that_hangs_in_the_middle_is_given_up() {
-    let (cluster, proxy) = behind_a_proxy(60_000).await;
-    proxy.after(50_000, Then::Hang);
+    let (cluster, proxy) = behind_a_proxy(ROWS).await;
+    proxy.after(20_000, Then::Hang);
     let began = Instant::now();
     let error = failure(&cluster, "select * from readings", Options::default()).await;
     println!("an operator that hangs: an error after {:?}", began.elapsed());
@@ -123,9 +126,9 @@ async fn an_operator_that_hangs_in_the_middle_is_given_up() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_subset_has_all_rows_of_an_operator_or_none() {
-    let (cluster, proxy) = behind_a_proxy(60_000).await;
+    let (cluster, proxy) = behind_a_proxy(ROWS).await;
     let others = rows_of(&cluster.nodes[0]) + rows_of(&cluster.nodes[2]);
-    for bytes in (0..8).map(|step| step * 40_000) {
+    for bytes in (0..6).map(|step| step * 20_000) {
         proxy.after(bytes, Then::Cut);
         let asked = match cluster.try_ask("select id from readings", SUBSET).await {
             Ok(asked) => asked,
@@ -134,7 +137,7 @@ async fn a_subset_has_all_rows_of_an_operator_or_none() {
         let progress = asked.progress;
         match Answer::of(asked.query).await {
             Ok(answer) => {
-                let all = if progress.missing().is_empty() { 60_000 } else { others };
+                let all = if progress.missing().is_empty() { ROWS as u64 } else { others };
                 assert_eq!(answer.rows.len() as u64, all);
             }
             Err(sql::Error::Network(error)) => {
@@ -145,7 +148,7 @@ async fn a_subset_has_all_rows_of_an_operator_or_none() {
             Err(error) => panic!("{error}"),
         }
         proxy.after(0, Then::PassOn);
-        assert_eq!(count(&cluster, SUBSET).await.0, 60_000);
+        assert_eq!(count(&cluster, SUBSET).await.0, ROWS as u64);
     }
 }
 
@@ -182,19 +185,22 @@ async fn an_operator_with_the_same_rows_takes_the_place_of_one_that_is_away() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn dropping_a_query_stops_the_work_on_every_operator() {
-    let cluster = cluster(60_000).await;
+    let cluster = cluster(ROWS).await;
+    let running = || cluster.nodes.iter().map(|node| node.worker.running()).sum::<usize>();
     for sql in [
+        // Operators wait for a reader, with rows in hand.
         "select * from readings",
-        "select count(*) from readings x join readings y on x.n = y.n join readings z on z.n = x.n",
-        "select x.id from readings x cross join readings y where x.value + y.value = 1.5",
+        // Operators have much to do, and no rows yet.
+        "select count(*) from readings where length(replace(repeat(note, 9000), 'o', 'xx')) = 7",
     ] {
         let mut asked = cluster.ask(sql).await;
-        let running = || cluster.nodes.iter().map(|node| node.worker.running()).sum::<usize>();
-        let begin = asked.query.begin();
-        // The long ones have no rows yet: that they run is enough.
-        let _ = tokio::time::timeout(Duration::from_millis(300), begin).await;
+        let reading = tokio::spawn(async move {
+            asked.query.begin().await.unwrap();
+            std::future::pending::<()>().await;
+        });
+        until("the operators work", || running() == 3).await;
         let began = Instant::now();
-        drop(asked);
+        reading.abort();
         until("the operators stop", || running() == 0).await;
         println!("stopped after {:?}: {sql}", began.elapsed());
     }
@@ -202,7 +208,7 @@ async fn dropping_a_query_stops_the_work_on_every_operator() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_query_that_takes_too_long_stops_everywhere() {
-    let cluster = cluster(60_000).await;
+    let cluster = cluster(ROWS).await;
     let sql = "select count(*) from readings x cross join readings y where x.value + y.value = 1.5";
     let options = Options { time: Some(Duration::from_millis(300)), subset: false };
     let error = failure(&cluster, sql, options).await;
@@ -213,18 +219,18 @@ async fn a_query_that_takes_too_long_stops_everywhere() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn progress_is_told_for_each_operator() {
-    let cluster = cluster(60_000).await;
+    let cluster = cluster(ROWS).await;
     let mut asked = cluster.ask("select * from readings").await;
     asked.query.begin().await.unwrap();
     let shares = asked.progress.shares();
     assert_eq!(shares.len(), 3);
     assert!(shares.iter().any(|share| share.state == State::Running && share.rows > 0));
     let answer = Answer::of(asked.query).await.unwrap();
-    assert_eq!(answer.rows.len(), 60_000);
+    assert_eq!(answer.rows.len(), ROWS);
     let shares = asked.progress.shares();
     assert!(shares.iter().all(|share| share.state == State::Done), "{shares:?}");
     assert!(shares.iter().all(|share| share.bytes > share.rows), "{shares:?}");
-    assert_eq!(shares.iter().map(|share| share.rows).sum::<u64>(), 60_000);
+    assert_eq!(shares.iter().map(|share| share.rows).sum::<u64>(), ROWS as u64);
 }
 
 #[tokio::test(flavor = "multi_thread")]

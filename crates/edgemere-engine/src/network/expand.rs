@@ -19,7 +19,6 @@ use datafusion::physical_plan::limit::LocalLimitExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
-use datafusion::physical_planner::DefaultPhysicalPlanner;
 
 use super::scan::OperatorScan;
 use crate::sql::Snapshots;
@@ -34,9 +33,15 @@ pub(super) async fn expand(
     let ordered = plan.output_ordering().is_some();
     let plan = with_rows(plan, tables, state).await?;
     let plan = if ordered { merged(plan, fetch) } else { plan };
-    let planner = DefaultPhysicalPlanner::default();
-    let plan = planner.optimize_physical_plan(plan, state, |_, _| {})?;
-    together(plan, fetch)
+    together(improved(plan, state)?, fetch)
+}
+
+/// The plan as this operator would plan it.
+fn improved(plan: Arc<dyn ExecutionPlan>, state: &SessionState) -> Result<Arc<dyn ExecutionPlan>> {
+    let rules = state.physical_optimizers().iter();
+    // The sides of a join are as the query node chose them, and fixed by then.
+    let mut rules = rules.filter(|rule| rule.name() != "join_selection");
+    rules.try_fold(plan, |plan, rule| rule.optimize(plan, state.config_options()))
 }
 
 /// Puts rows in place of the scans.

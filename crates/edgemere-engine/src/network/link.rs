@@ -17,8 +17,8 @@ use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricValue};
 use datafusion::prelude::SessionConfig;
 use datafusion_distributed::grpc::{BoxCloneSyncChannel, create_worker_client};
 use datafusion_distributed::{
-    BytesCounterMetric, DistributedExt, ExecuteTaskRequest, MaybeEncoded, ProducerHead,
-    SetPlanRequest, TaskKey, WorkerToCoordinatorMsg,
+    BytesCounterMetric, DistributedConfig, DistributedExt, ExecuteTaskRequest, MaybeEncoded,
+    ProducerHead, SetPlanRequest, TaskKey, WorkerToCoordinatorMsg,
 };
 use futures_util::stream::{self, BoxStream, StreamExt};
 use tokio::sync::oneshot;
@@ -74,6 +74,7 @@ impl Links {
     ) -> Result<Self> {
         let config = SessionConfig::new()
             .with_distributed_user_codec(Codec)
+            .with_distributed_option_extension(DistributedConfig::default())
             .with_distributed_worker_connection_buffer_budget_bytes(BUFFER_BYTES)?;
         let context = TaskContext::default().with_session_config(config).with_runtime(runtime);
         Ok(Self {

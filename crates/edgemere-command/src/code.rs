@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use edgemere_engine::Error as Engine;
+use edgemere_engine::network::Error as Network;
 use edgemere_engine::sql::Error as Sql;
 use edgemere_engine::storage::Error as Storage;
 use edgemere_ledger::Error as Ledger;
@@ -122,6 +123,7 @@ pub(crate) fn sql_kind(error: &Sql) -> Kind {
             Kind::Unavailable
         }
         Sql::Fault(_) | Sql::Threads(_) | Sql::Spill(_) => Kind::Internal,
+        Sql::Network(error) => network_kind(error),
         _ => Kind::Input,
     }
 }
@@ -139,7 +141,31 @@ pub(crate) fn sql_code(error: &Sql) -> Code {
         Sql::Cancelled => Code::JOB_STOPPED,
         Sql::Execution(_) | Sql::Stopped | Sql::Fault(_) => Code::QUERY_FAILED,
         Sql::Threads(_) | Sql::Spill(_) => Code::PROCESS,
+        Sql::Network(error) => network_code(error),
         _ => Code::SQL_SYNTAX,
+    }
+}
+
+/// The kind of what went wrong with an operator.
+fn network_kind(error: &Network) -> Kind {
+    match error {
+        Network::Denied { .. } => Kind::Denied,
+        Network::Version { .. } => Kind::Conflict,
+        Network::Failed { .. } => Kind::Input,
+        Network::NoOperator { .. } => Kind::NotFound,
+        _ => Kind::Unavailable,
+    }
+}
+
+/// The code of what went wrong with an operator.
+fn network_code(error: &Network) -> Code {
+    match error {
+        Network::Denied { .. } => Code::UNAUTHORIZED,
+        Network::Version { .. } | Network::Unreachable { .. } => Code::PEER_REFUSED,
+        Network::Silent { .. } => Code::TIME_OUT,
+        Network::NoOperator { .. } => Code::NO_OPERATOR,
+        Network::OutOfMemory { .. } => Code::QUERY_VOLUME,
+        _ => Code::QUERY_FAILED,
     }
 }
 

@@ -30,6 +30,8 @@ pub struct Declaration {
     pub formats: &'static [Format],
     /// The keys of its `where`, without `format` and `extract`.
     pub keys: &'static [&'static str],
+    /// Whether it can be asked of all operators at once, as one database: `run client () …`.
+    pub asks_network: bool,
 }
 
 impl Declaration {
@@ -45,6 +47,7 @@ impl Declaration {
         method: Method::Get,
         formats: &[Format::Table, Format::Json, Format::Mcp],
         keys: &[],
+        asks_network: false,
     };
 
     /// A command that changes something and answers only that it is done, to be completed.

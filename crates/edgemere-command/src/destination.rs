@@ -17,6 +17,7 @@ use crate::language::lexer::word_or_quote;
 use crate::language::term::Term;
 use crate::lookup;
 use crate::node::{Node, Role};
+use crate::peers::TIMEOUT;
 use crate::reply::{Body, NodeReply, Reply};
 
 /// How many nodes one command may be sent to.
@@ -55,8 +56,8 @@ enum Target {
 pub(crate) struct Delivery {
     /// Whether the answers of some will do when others do not answer.
     pub(crate) subset: bool,
-    /// How long each node has.
-    pub(crate) timeout: Duration,
+    /// How long each node has, where somebody says so. A query has it in all.
+    pub(crate) timeout: Option<Duration>,
 }
 
 impl Destination {
@@ -117,11 +118,16 @@ impl Destination {
         delivery: Delivery,
     ) -> Result<Reply, Error> {
         if self.target == Target::Local {
-            return command.run(context).await;
+            return command.run(&Context { on_network: false, ..*context }).await;
         }
         let subset = self.subset.unwrap_or(delivery.subset);
-        let timeout_s = self.timeout_s.map(|seconds| Duration::from_secs(seconds.into()));
-        let timeout = timeout_s.unwrap_or(delivery.timeout);
+        let said = self.timeout_s.map(|seconds| Duration::from_secs(seconds.into()));
+        let timeout = said.or(delivery.timeout);
+        if self.target == Target::Network && command.declaration().asks_network {
+            let delivery = Delivery { subset, timeout };
+            return command.run(&Context { delivery, on_network: true, ..*context }).await;
+        }
+        let timeout = timeout.unwrap_or(TIMEOUT);
         let addresses = self.target.addresses(context).await?;
         let text = command.to_string();
         let calls = addresses.iter().map(|address| async {
@@ -216,7 +222,7 @@ impl Target {
         };
         let names = match self {
             Self::Local => return Ok(vec![context.node.settings().network.to_string()]),
-            // A query over the network is not sent as it stands; it never comes here.
+            // Queries never come here: see `run`.
             Self::Network => {
                 return unknown(
                     "\"network\" is for queries; name the nodes instead, for example \

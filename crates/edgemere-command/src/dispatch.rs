@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use edgemere_engine::sql::Sql;
+
 use crate::commands::Command;
 use crate::declaration::Method;
 use crate::destination::{Delivery, Destination};
@@ -64,8 +66,26 @@ pub(crate) struct Context<'a> {
     pub(crate) node: &'a Arc<Node>,
     pub(crate) principal: &'a Principal,
     pub(crate) delivery: Delivery,
+    /// Whether queries are asked of all operators of the network, and not of this node.
+    pub(crate) on_network: bool,
     /// How many scripts are running inside each other.
     pub(crate) scripts: usize,
+}
+
+impl Context<'_> {
+    /// How long another node has to answer.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.delivery.timeout.unwrap_or(TIMEOUT)
+    }
+
+    /// SQL where the command is to ask, on behalf of who sent it.
+    pub(crate) fn sql(&self) -> Sql {
+        let sql = match self.on_network {
+            true => self.node.network_sql(),
+            false => self.node.engine().sql(),
+        };
+        sql.asked_by(self.principal.name())
+    }
 }
 
 /// Carries out a request.
@@ -94,9 +114,9 @@ async fn run(node: &Arc<Node>, request: &Request, command: &Command) -> Result<R
     if request.method == Some(Method::Get) && declaration.method == Method::Post {
         return Err(Error::WrongMethod { command: declaration.name });
     }
-    let timeout = request.timeout.unwrap_or(TIMEOUT);
-    let delivery = Delivery { subset: request.subset, timeout };
-    let context = Context { node, principal: &request.principal, delivery, scripts: 0 };
+    let delivery = Delivery { subset: request.subset, timeout: request.timeout };
+    let principal = &request.principal;
+    let context = Context { node, principal, delivery, on_network: false, scripts: 0 };
     let reply = match request.destination.as_deref().map(Destination::from_text).transpose()? {
         None => command.run(&context).await?,
         Some(destination) => {

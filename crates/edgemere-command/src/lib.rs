@@ -27,6 +27,7 @@ mod lookup;
 mod near;
 mod node;
 mod peers;
+mod placement;
 mod principal;
 mod reply;
 pub mod sync;

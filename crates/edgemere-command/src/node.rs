@@ -8,12 +8,15 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
 use edgemere_engine::Engine;
+use edgemere_engine::network::{Credentials, Patience};
+use edgemere_engine::sql::Sql;
 use edgemere_ledger::{Ledger, Position, Scope};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
 use crate::host::Host;
 use crate::peers::Peers;
+use crate::placement::Places;
 use crate::sync::Synchronizer;
 use crate::variables::Variables;
 
@@ -80,6 +83,8 @@ pub struct Settings {
     pub engine: Engine,
     /// The way to other nodes.
     pub peers: Arc<dyn Peers>,
+    /// What proves to operators that a query comes from a node of their network.
+    pub credentials: Arc<dyn Credentials>,
     /// Cancelled when the node is to stop.
     pub shutdown: CancellationToken,
 }
@@ -93,6 +98,8 @@ pub struct Node {
     pub(crate) host: Host,
     pub(crate) activity: Activity,
     synchronizer: Synchronizer,
+    /// SQL on all operators of the network.
+    network_sql: Sql,
 }
 
 /// What the node has done since it started.
@@ -109,7 +116,11 @@ pub(crate) struct Activity {
 impl Node {
     /// A node, with the variables that every node has.
     pub fn new(settings: Settings) -> Arc<Self> {
+        let places = Arc::new(Places(settings.ledger.clone()));
+        let credentials = Arc::clone(&settings.credentials);
+        let local = settings.engine.sql();
         let node = Self {
+            network_sql: local.on_network(places, credentials, Patience::default()),
             name: RwLock::new(settings.name.clone()),
             synchronizer: Synchronizer::new(&settings.ledger),
             variables: Variables::default(),
@@ -178,6 +189,11 @@ impl Node {
     /// The node's rows.
     pub fn engine(&self) -> &Engine {
         &self.settings.engine
+    }
+
+    /// SQL on all operators of the network.
+    pub fn network_sql(&self) -> &Sql {
+        &self.network_sql
     }
 
     /// Whether the node has the role.

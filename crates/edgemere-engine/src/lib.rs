@@ -4,14 +4,16 @@
 //! 1. `ingest` makes typed rows of bytes, and says which rows do not fit.
 //! 2. `storage` makes them durable, and keeps them.
 //! 3. `sql` validates a query, and streams what it finds.
+//! 4. `network` has it run on many nodes at once.
 //!
 //! `pieces` cuts files into what `ingest` takes at once, on the side of who sends them.
 //!
 //! The engine knows Arrow, Parquet and DataFusion; it does not know the command language, the
-//! network or who is asking.
+//! ledger or who is asking.
 
 mod engine;
 pub mod ingest;
+pub mod network;
 pub mod pieces;
 pub mod schema;
 pub mod sql;

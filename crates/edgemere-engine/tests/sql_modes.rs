@@ -66,7 +66,7 @@ async fn events_have_exactly_the_rows_that_were_asked_for() {
                     sizes.push(batch.rows());
                     found.extend(numbers(&[batch]));
                 }
-                Event::Complete { total_rows } => total = Some(total_rows),
+                Event::Complete { total_rows, .. } => total = Some(total_rows),
             }
         }
         assert_eq!(total, Some(rows));

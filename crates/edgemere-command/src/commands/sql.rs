@@ -1,4 +1,4 @@
-//! `sql`: a query on a database of this node.
+//! `sql`: a query on a database of this node, or of the network.
 
 mod extend;
 mod include;
@@ -7,7 +7,7 @@ mod modes;
 pub(crate) mod series;
 
 use std::fmt;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use edgemere_engine::sql::{Scope, Times, Zone, collect};
 
@@ -41,7 +41,7 @@ impl Declared for Sql {
         usage: "sql DBMS [format = FORMAT] [and stat = true|false] [and timezone = ZONE] \
                 [and include = (TABLE, …)] [and extend = (+VARIABLE, @ip, …)] \
                 [and max_time = SECONDS] [and limit = ROWS] [and batch_rows = ROWS] SELECT …",
-        about: "Runs a query on a database of this node and gives its rows.",
+        about: "Runs a query on a database of this node, or of the network, and gives its rows.",
         details: "\
 One statement that only reads. All of SQL works: joins, subqueries, WITH, windows, HAVING. \
 EdgeLake's own works too: increments(UNIT, N, COLUMN) groups by spans of time, and \
@@ -50,6 +50,10 @@ CONDITION]) is the last span with rows in it; range(x) is max(x) - min(x); now()
 the casts ::float(2), ::int, ::str, ::ljust(n), ::rjust(n), ::lstrip, ::rstrip, ::format(':,'), \
 ::replace(a by b), ::datetime('%d'), ::timezone('Europe/Rome'), ::timediff(now()). All of them are \
 in docs/reference/sql.md.
+
+\"run client () sql …\", or the REST header \"destination: network\", asks all operators that hold \
+the tables as one database. Then \"subset = true\" beside it gives the rows of those that are there \
+when others are not, and the statistics name who is missing.
 
 Rows are sent as they are found. \"stat = false\" leaves out the statistics. \"max_time\" ends a \
 query that takes longer. \"timezone\" shows times in a zone: utc, local, pt, mt, ct, et or a name as \
@@ -81,6 +85,7 @@ Two formats are for programs that must know when they have all rows: \"batch\" c
             Format::Events,
             Format::EventsSse,
         ],
+        asks_network: true,
         keys: &["stat", "timezone", "include", "extend", "max_time", "limit", "batch_rows"],
         ..Declaration::READ
     };
@@ -129,14 +134,13 @@ Two formats are for programs that must know when they have all rows: \"batch\" c
             include: include::tables(&self.include, context)?,
             extend: extend::extensions(&self.extend, &self.dbms, context),
             zone,
-            time: max_time::of(&self.options, context)?,
+            time: max_time::of(&self.options, context)?.or(self.timeout(context)),
             // One more than are wanted shows that there are more.
             rows_max: limit.map(|limit| limit + 1),
+            subset: context.delivery.subset,
         };
         let statistics = self.options.flag("stat", true)?;
-        let engine = context.node.engine();
-        let sql = engine.sql().asked_by(context.principal.name());
-        let mut query = sql.ask(&self.dbms, &self.sql, &scope).await?;
+        let mut query = context.sql().ask(&self.dbms, &self.sql, &scope).await?;
         if let Some(limit) = limit {
             return Ok(Reply::collected(collect(query, limit).await?, times));
         }
@@ -146,6 +150,11 @@ Two formats are for programs that must know when they have all rows: \"batch\" c
 }
 
 impl Sql {
+    /// How long a query on the network may take, where the request says so.
+    fn timeout(&self, context: &Context<'_>) -> Option<Duration> {
+        context.delivery.timeout.filter(|_| context.on_network)
+    }
+
     fn parse_options(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Error> {
         loop {
             match cursor.peek_keyword().as_deref() {

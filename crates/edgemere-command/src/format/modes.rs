@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use edgemere_engine::network::Operator;
 use edgemere_engine::sql::{ArrowStream, Batch, Collected, Event, Events, Query, Times, events};
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
@@ -29,7 +30,13 @@ pub(super) fn batch(collected: &Collected, times: Times) -> Result<Rendered, Err
     }
     // Writing to a text does not fail.
     let _ = write!(text, "],\"total_rows\":{}", collected.total_rows);
-    text.push_str(if collected.truncated { ",\"truncated\":true}" } else { "}" });
+    if collected.truncated {
+        text.push_str(",\"truncated\":true");
+    }
+    if !collected.missing.is_empty() {
+        let _ = write!(text, ",\"missing\":{}", json!(names(&collected.missing)));
+    }
+    text.push('}');
     Ok(Rendered { media: Media::Json, content: Content::Whole(text) })
 }
 
@@ -59,11 +66,20 @@ pub(super) fn events_of(rows: Rows, frame: Frame) -> Rendered {
 async fn told(events: &mut Events, times: Times) -> Option<Result<(String, bool), Error>> {
     Some(match events.next().await? {
         Ok(Event::Rows(batch)) => data(&batch, times).map(|text| (text, false)),
-        Ok(Event::Complete { total_rows }) => {
-            Ok((json!({ "type": "complete", "total_rows": total_rows }).to_string(), true))
+        Ok(Event::Complete { total_rows, missing }) => {
+            let mut complete = json!({ "type": "complete", "total_rows": total_rows });
+            if !missing.is_empty() {
+                complete["missing"] = json!(names(&missing));
+            }
+            Ok((complete.to_string(), true))
         }
         Err(error) => Err(error.into()),
     })
+}
+
+/// Operators as people know them.
+pub(super) fn names(operators: &[Operator]) -> Vec<String> {
+    operators.iter().map(Operator::to_string).collect()
 }
 
 fn data(batch: &Batch, times: Times) -> Result<String, Error> {

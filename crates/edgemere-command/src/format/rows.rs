@@ -3,12 +3,13 @@
 
 use std::time::Instant;
 
+use edgemere_engine::network::{Share, State};
 use edgemere_engine::sql::{Batch, Query, Times};
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
 use serde_json::json;
 
-use super::modes::{Frame, arrow, events_of};
+use super::modes::{Frame, arrow, events_of, names};
 use super::{Content, Format, Media, Rendered};
 use crate::error::Error;
 
@@ -146,17 +147,45 @@ impl Pieces {
         let seconds = self.rows.started.elapsed().as_secs();
         let time = format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
         let count = self.count;
+        let nodes = Nodes::of(&self.rows.query);
         match (self.format, self.rows.statistics) {
             (Format::Json, true) => format!(
-                "],\n\"Statistics\":[{{\"Count\": {count},\"Time\":\"{time}\",\"Nodes\": 0}}]}}"
+                "],\n\"Statistics\":[{{\"Count\": {count},\"Time\":\"{time}\",\"Nodes\": {}{}}}]}}",
+                nodes.asked,
+                nodes.missing(",")
             ),
             (Format::Json, false) | (Format::McpColumns, _) => "]}".into(),
             (Format::Table, true) => format!(
                 "\n{{\"Statistics\":[{{\"Count\": {count},\n                \"Time\":\"{time}\",\n\
-                 \x20               \"Nodes\": 0}}]}}"
+                 \x20               \"Nodes\": {}{}}}]}}",
+                nodes.asked,
+                nodes.missing(",\n                ")
             ),
             (Format::Table | Format::Csv | Format::Ndjson | Format::JsonOutput, _) => String::new(),
             _ => "]".into(),
+        }
+    }
+}
+
+/// The operators of a query: how many gave their rows, and which are missing.
+struct Nodes {
+    asked: usize,
+    missing: Vec<String>,
+}
+
+impl Nodes {
+    fn of(query: &Query) -> Self {
+        let shares = query.operators();
+        let gave = |share: &&Share| !matches!(share.state, State::Missing | State::Failed);
+        let asked = shares.iter().filter(gave).count();
+        Self { asked, missing: names(&query.missing()) }
+    }
+
+    /// Who is missing, after this, as an attribute of JSON; nothing when all are there.
+    fn missing(&self, after: &str) -> String {
+        match self.missing.is_empty() {
+            true => String::new(),
+            false => format!("{after}\"Missing\": {}", json!(self.missing)),
         }
     }
 }

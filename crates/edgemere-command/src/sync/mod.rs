@@ -26,7 +26,7 @@ use tokio::sync::{Mutex, Notify, watch};
 
 pub(crate) use self::outbox::deliver;
 pub use self::outbox::flush;
-pub use self::own::register;
+pub use self::own::{operator_id, register};
 pub use self::pull::catch_up;
 pub use self::run::run;
 pub(crate) use self::status::{State, Status};

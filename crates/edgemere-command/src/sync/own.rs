@@ -25,6 +25,25 @@ pub async fn register(node: &Arc<Node>) -> Result<(), Error> {
     node.change_ledger(move |_| ingest::publish_all(&of)).await
 }
 
+/// The id of the policy that makes the node an operator, once there is one: under its name, or with
+/// its address when somebody else has added it.
+pub fn operator_id(node: &Node) -> Option<String> {
+    let settings = node.settings();
+    let operators = Kinds::one(Role::Operator.name());
+    let is_own = Condition::All(vec![
+        Condition::equal("name", settings.name.as_str()),
+        Condition::equal("company", settings.company.as_str()),
+    ]);
+    let own = settings.network.to_string();
+    let mut known = node.ledger().select(&operators, &is_own);
+    if known.is_empty() {
+        let port = Condition::equal("port", settings.network.port());
+        known = node.ledger().select(&operators, &port);
+        known.retain(|policy| address_of(policy).as_deref() == Some(&own));
+    }
+    known.first()?.id().map(String::from)
+}
+
 /// Adds them when the node has got the master's ledger for the first time since its start.
 pub(super) async fn join(node: &Arc<Node>) {
     if let Err(error) = register(node).await {

@@ -13,6 +13,7 @@ use edgemere_command::{
 };
 use edgemere_engine::Engine;
 use edgemere_engine::ingest::Input;
+use edgemere_engine::network::{Credentials, Operator};
 use edgemere_ledger::{Changes, Ledger, Policy, Position};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -128,6 +129,7 @@ impl Runner {
             ledger,
             engine,
             peers: Arc::clone(&self.network) as Arc<dyn Peers>,
+            credentials: Arc::clone(&self.network) as Arc<dyn Credentials>,
             shutdown: CancellationToken::new(),
         });
         let network = node.settings().network.to_string();
@@ -293,6 +295,17 @@ fn told(address: &str, error: &CommandError) -> CommandError {
         kind: error.kind(),
         code: error.code(),
         message: error.message(),
+    }
+}
+
+/// Nodes in one process have nothing to prove.
+impl Credentials for Network {
+    fn headers<'a>(
+        &'a self,
+        _operator: &'a Operator,
+        _is_again: bool,
+    ) -> BoxFuture<'a, Result<Vec<(String, String)>, String>> {
+        std::future::ready(Ok(Vec::new())).boxed()
     }
 }
 

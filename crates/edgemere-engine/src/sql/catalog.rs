@@ -1,6 +1,5 @@
-//! The storage as DataFusion's catalog: a database is a schema, and a table is one snapshot for as
-//! long as the query lives, however often the query names it. Views are put here when they are
-//! planned.
+//! The tables as DataFusion's catalog: a database is a schema, and a table is what it was when the
+//! query first named it, however often the query does. Views are put here when they are planned.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,16 +8,15 @@ use async_trait::async_trait;
 use datafusion::catalog::{CatalogProvider, SchemaProvider, TableProvider};
 use datafusion::error::Result;
 
-use super::source::Source;
-use crate::storage::Storage;
+use super::tables::Tables;
 
 /// The catalog's name.
 pub(super) const CATALOG: &str = "edgemere";
 
 /// The tables of one query.
-#[derive(Debug)]
-pub(super) struct Catalog {
-    storage: Storage,
+#[derive(Clone, Debug)]
+pub(crate) struct Catalog {
+    known: Arc<dyn Tables>,
     sources: Arc<Sources>,
 }
 
@@ -26,13 +24,26 @@ pub(super) struct Catalog {
 type Sources = Mutex<HashMap<(String, String), Arc<dyn TableProvider>>>;
 
 impl Catalog {
-    pub(super) fn new(storage: Storage) -> Self {
-        Self { storage, sources: Arc::default() }
+    pub(super) fn new(known: Arc<dyn Tables>) -> Self {
+        Self { known, sources: Arc::default() }
     }
 
-    /// A table, or a view that was planned; none when there is neither.
-    pub(super) fn source(&self, dbms: &str, table: &str) -> Option<Arc<dyn TableProvider>> {
-        source(&self.storage, &self.sources, dbms, table)
+    /// What there is, whether the query names it or not.
+    pub(super) fn known(&self) -> &dyn Tables {
+        self.known.as_ref()
+    }
+
+    /// A table, or a view that was planned; none when there is neither. Always the same for one
+    /// query.
+    pub(crate) fn source(&self, dbms: &str, table: &str) -> Option<Arc<dyn TableProvider>> {
+        let key = (dbms.to_owned(), table.to_owned());
+        let mut sources = lock(&self.sources);
+        if let Some(source) = sources.get(&key) {
+            return Some(Arc::clone(source));
+        }
+        let source = self.known.source(dbms, table)?;
+        sources.insert(key, Arc::clone(&source));
+        Some(source)
     }
 
     /// Puts something in the place of a table, for this query: a view that was planned, or more
@@ -49,56 +60,33 @@ impl Catalog {
 
 impl CatalogProvider for Catalog {
     fn schema_names(&self) -> Vec<String> {
-        self.storage.databases()
+        self.known.databases()
     }
 
     fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
-        Some(Arc::new(Database {
-            name: name.to_owned(),
-            storage: self.storage.clone(),
-            sources: Arc::clone(&self.sources),
-        }))
+        Some(Arc::new(Database { name: name.to_owned(), catalog: self.clone() }))
     }
 }
 
 #[derive(Debug)]
 struct Database {
     name: String,
-    storage: Storage,
-    sources: Arc<Sources>,
+    catalog: Catalog,
 }
 
 #[async_trait]
 impl SchemaProvider for Database {
     fn table_names(&self) -> Vec<String> {
-        self.storage.tables(&self.name).iter().map(|table| table.name().to_owned()).collect()
+        self.catalog.known.tables(&self.name)
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        Ok(source(&self.storage, &self.sources, &self.name, name))
+        Ok(self.catalog.source(&self.name, name))
     }
 
     fn table_exist(&self, name: &str) -> bool {
-        self.storage.table(&self.name, name).is_some()
+        self.catalog.known.has(&self.name, name)
     }
-}
-
-/// A table, always the same for one query.
-fn source(
-    storage: &Storage,
-    sources: &Sources,
-    dbms: &str,
-    table: &str,
-) -> Option<Arc<dyn TableProvider>> {
-    let key = (dbms.to_owned(), table.to_owned());
-    let mut sources = lock(sources);
-    if let Some(source) = sources.get(&key) {
-        return Some(Arc::clone(source));
-    }
-    let source: Arc<dyn TableProvider> =
-        Arc::new(Source::new(storage.table(dbms, table)?.snapshot()));
-    sources.insert(key, Arc::clone(&source));
-    Some(source)
 }
 
 fn lock(sources: &Sources) -> MutexGuard<'_, HashMap<(String, String), Arc<dyn TableProvider>>> {

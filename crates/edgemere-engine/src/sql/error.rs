@@ -5,6 +5,7 @@ use std::time::Duration;
 use datafusion::error::DataFusionError;
 use tokio::task::JoinError;
 
+use crate::network;
 use crate::storage::View;
 
 /// What is wrong with a query.
@@ -155,6 +156,9 @@ pub enum Error {
         /// How long it may take.
         limit: Duration,
     },
+    /// An operator of the network failed.
+    #[error(transparent)]
+    Network(network::Error),
     /// The query needs more memory than it may have.
     #[error("the query needs more memory than it may have")]
     OutOfMemory(#[source] DataFusionError),
@@ -222,6 +226,7 @@ impl Error {
             Self::Extend { .. } => {
                 Some("give it another name in the result: extend = (@ip as NAME)".into())
             }
+            Self::Network(error) => error.hint(),
             Self::NotReadOnly { .. } => Some("send one SELECT".into()),
             Self::NotIn => {
                 Some("join it with AND, OR and NOT only, or write EXISTS (SELECT …)".into())

@@ -9,6 +9,7 @@ use super::scope::Scope;
 use super::stream::lost;
 use super::views::{self, Names};
 use super::{Sql, dialect};
+use crate::network;
 
 /// How many bytes of a plan are kept. A query of many files or terms may have more.
 const PLAN_BYTES_MAX: usize = 64 * 1024;
@@ -20,13 +21,20 @@ pub struct Plan {
     pub logical: String,
     /// How it is done: the same with the ways that were chosen, and the files that are read.
     pub physical: String,
+    /// What operators do, when it is asked on the network.
+    pub network: Option<network::Explained>,
 }
 
 impl Plan {
-    pub(super) fn new(logical: &LogicalPlan, physical: &dyn ExecutionPlan) -> Self {
+    pub(super) fn new(
+        logical: &LogicalPlan,
+        physical: &dyn ExecutionPlan,
+        network: Option<network::Explained>,
+    ) -> Self {
         Self {
             logical: shortened(logical.display_indent().to_string(), PLAN_BYTES_MAX),
             physical: shortened(displayable(physical).indent(false).to_string(), PLAN_BYTES_MAX),
+            network,
         }
     }
 }
@@ -44,7 +52,11 @@ impl Sql {
     /// Validates and plans a query, and does not run it.
     pub async fn explain(&self, dbms: &str, sql: &str) -> Result<Plan, Error> {
         let (this, dbms, sql) = (self.clone(), dbms.to_owned(), sql.to_owned());
-        let plan = async move { Ok(this.prepare(&dbms, &sql, &Scope::default()).await?.plan) };
+        let plan = async move {
+            let session = this.session(&dbms)?;
+            let logical = this.logical(&session, &dbms, &sql, &Scope::default()).await?;
+            Ok(session.steps(&logical).await?.plan)
+        };
         self.on_workers(plan).await
     }
 
@@ -52,7 +64,7 @@ impl Sql {
     pub async fn columns(&self, dbms: &str, sql: &str) -> Result<Vec<ResultColumn>, Error> {
         let (this, dbms, sql) = (self.clone(), dbms.to_owned(), sql.to_owned());
         let columns = async move {
-            let session = this.session(&dbms);
+            let session = this.session(&dbms)?;
             let plan = this.logical(&session, &dbms, &sql, &Scope::default()).await?;
             let columns = plan.schema().fields().iter().map(|field| ResultColumn {
                 name: field.name().clone(),
@@ -67,8 +79,8 @@ impl Sql {
     pub async fn check_view(&self, dbms: &str, sql: &str) -> Result<(), Error> {
         let (this, dbms, sql) = (self.clone(), dbms.to_owned(), sql.to_owned());
         let check = async move {
-            let session = this.session(&dbms);
-            let names = Names { depth: 1, ..this.names(&session, &dbms) };
+            let session = this.session(&dbms)?;
+            let names = Names { session: &session, dbms: &dbms, depth: 1 };
             let plan = names.plan(dialect::Reading::of(&sql)?).await?;
             views::check_columns(&plan)
         };

@@ -80,7 +80,7 @@ async fn find(names: Names<'_>, name: &TableName) -> Result<Arc<dyn TableProvide
     let dbms = name.dbms.as_deref().unwrap_or(names.dbms);
     names.find(dbms, &name.table).await?;
     let source = names.session.tables.source(dbms, &name.table);
-    source.ok_or_else(|| unknown_table(names.storage, dbms, &name.table))
+    source.ok_or_else(|| unknown_table(names.known(), dbms, &name.table))
 }
 
 struct Table {

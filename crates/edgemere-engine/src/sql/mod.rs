@@ -1,17 +1,20 @@
-//! Local SQL: validated, planned, and then streamed.
+//! SQL: validated, planned, and then streamed.
 //!
 //! One query, top to bottom:
 //!
 //! 1. `dialect` reads EdgeLake's SQL as one statement, and turns its own functions into SQL.
 //! 2. `validate` proves that the statement only reads, and has `views` find its tables and views,
 //!    with near names in the error when there is none.
-//! 3. `catalog` gives DataFusion the tables of the storage, each as one snapshot for the whole
+//! 3. `catalog` gives DataFusion the `tables`, those of the storage each as one snapshot for the whole
 //!    query; `include` puts further tables into the one that is asked.
 //! 4. DataFusion plans and runs it; `source` reads Parquet files and fresh rows; `shape` gives the
 //!    result its last columns.
 //! 5. [`Query`] streams the batches. Whoever drops it stops the work. [`Queries`] knows how far each
 //!    is.
 //! 6. [`collect`] and [`events`] are the two ways to take them.
+//!
+//! On the network ([`Sql::on_network`]) only the tables are others, and `session` has the plan divided
+//! between the operators and this node: see [`crate::network`].
 //!
 //! Planning and running happen on the threads of `workers`, within the query's share of `memory`.
 
@@ -33,11 +36,13 @@ mod plain;
 mod queries;
 mod range;
 mod scope;
+mod session;
 mod shape;
 mod size;
 mod source;
 mod stop;
 mod stream;
+mod tables;
 mod times;
 mod validate;
 mod veil;
@@ -57,26 +62,32 @@ use datafusion::execution::memory_pool::TrackConsumersPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
-use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::{SessionConfig, SessionContext};
 
 pub use self::arrow_stream::ArrowStream;
 pub use self::batch::{Batch, Times};
+pub(crate) use self::catalog::Catalog;
 pub use self::dialect::{condition, results};
 pub use self::error::Error;
 pub use self::explain::{Plan, ResultColumn};
 pub use self::limits::Limits;
 use self::memory::{Share, Total};
 pub use self::modes::{COLLECTED_BYTES_MAX, Collected, Event, Events, collect, events};
+pub(crate) use self::physical::FILTER_RULES;
 pub use self::queries::{Queries, State, Status};
 pub use self::scope::{Extended, Extension, Scope, TableName};
-use self::stop::Stop;
+use self::session::{Session, Steps};
+pub(crate) use self::stop::Stop;
 pub use self::stream::Query;
-use self::stream::{Planned, lost};
+use self::stream::{Planned, failed, lost};
+pub(crate) use self::tables::Tables;
 use self::validate::nearest;
 use self::views::Names;
-use self::workers::Workers;
+pub(crate) use self::workers::Workers;
+pub(crate) use self::yielding::yielding;
 pub use self::zone::Zone;
+use crate::network::{self, Credentials, Patience, Placement, Remote};
 use crate::storage::Storage;
 
 /// The stack that a thread needs to plan and run the deepest query that is let through: a node starts
@@ -95,10 +106,12 @@ const MERGE_PART: usize = 4;
 /// About how much each file takes that is merged, in bytes: two batches of ordinary rows.
 const MERGED_FILE_BYTES: usize = 2 << 20;
 
-/// Answers SQL on a storage.
+/// Answers SQL: on a storage, or on all the operators of a network.
 #[derive(Clone, Debug)]
 pub struct Sql {
-    storage: Storage,
+    tables: Arc<dyn Tables>,
+    /// The way to the operators; none when the rows are here.
+    remote: Option<Remote>,
     runtime: Arc<RuntimeEnv>,
     /// What all sessions have in common: the functions and the rules, of which there are hundreds.
     common: Arc<SessionState>,
@@ -132,7 +145,22 @@ impl Sql {
         let memory = Arc::new(Total::new(limits.memory_total_bytes));
         let workers = Arc::new(Workers::start().map_err(Error::Threads)?);
         let (common, queries, caller) = (Arc::new(common()), Queries::default(), "".into());
-        Ok(Self { storage, runtime, common, limits, queries, caller, memory, workers })
+        let tables = Arc::new(storage);
+        let remote = None;
+        Ok(Self { tables, remote, runtime, common, limits, queries, caller, memory, workers })
+    }
+
+    /// SQL on the tables of a network, put together with the memory and the threads of this one, and
+    /// shown in the same [`Queries`].
+    #[must_use]
+    pub fn on_network(
+        &self,
+        placement: Arc<dyn Placement>,
+        credentials: Arc<dyn Credentials>,
+        patience: Patience,
+    ) -> Self {
+        let remote = Some(Remote::new(credentials, patience));
+        Self { tables: network::tables(placement), remote, ..self.clone() }
     }
 
     /// The same SQL, on behalf of somebody whom [`Queries`] shows.
@@ -159,11 +187,12 @@ impl Sql {
 
     /// The same with more options. The query's time begins here, with the planning.
     pub async fn ask(&self, dbms: &str, sql: &str, scope: &Scope) -> Result<Query, Error> {
-        let ticket = self.queries.begin(&self.caller, dbms, sql);
+        let progress = network::Progress::default();
+        let ticket = self.queries.begin(&self.caller, dbms, sql, progress.clone());
         let stop = Stop::after(scope.time.unwrap_or(self.limits.time));
         let (this, dbms, sql) = (self.clone(), dbms.to_owned(), sql.to_owned());
         let (scope, end) = (scope.clone(), stop.clone());
-        let planning = async move { this.begin(&dbms, &sql, &scope, &end).await };
+        let planning = async move { this.begin(&dbms, &sql, &scope, &end, &progress).await };
         let mut planning = self.workers.run(Box::pin(planning));
         let planned = tokio::select! {
             biased;
@@ -203,23 +232,16 @@ impl Sql {
         sql: &str,
         scope: &Scope,
         stop: &Stop,
+        progress: &network::Progress,
     ) -> Result<(Planned, Plan), Error> {
-        let Prepared { session, physical, plan } = self.prepare(dbms, sql, scope).await?;
-        let physical = yielding::yielding(physical, stop).map_err(Error::Plan)?;
-        let task = session.context.task_ctx();
-        let batches = execute_stream(physical, task).map_err(Error::Execution)?;
-        Ok((Planned { batches, tables: session.tables }, plan))
-    }
-
-    /// Validates and plans a query.
-    async fn prepare(&self, dbms: &str, sql: &str, scope: &Scope) -> Result<Prepared, Error> {
-        let session = self.session(dbms);
+        let session = self.session_for(dbms, scope.subset, progress)?;
         let logical = self.logical(&session, dbms, sql, scope).await?;
-        let state = session.context.state();
-        let logical = state.optimize(&logical).map_err(Error::Plan)?;
-        let physical = Box::pin(physical::plan(&state, &logical)).await?;
-        let plan = Plan::new(&logical, physical.as_ref());
-        Ok(Prepared { session, physical, plan })
+        let Steps { physical, plan } = session.steps(&logical).await?;
+        session.open(&physical).await?;
+        let physical = yielding(physical, stop).map_err(Error::Plan)?;
+        let task = session.context.task_ctx();
+        let batches = execute_stream(physical, task).map_err(failed)?;
+        Ok((Planned { batches, tables: session.tables }, plan))
     }
 
     /// Validates a query.
@@ -231,19 +253,51 @@ impl Sql {
         scope: &Scope,
     ) -> Result<LogicalPlan, Error> {
         let reading = dialect::Reading::of(sql)?;
-        let names = self.names(session, dbms);
+        let names = Names { session, dbms, depth: 0 };
         let queried = reading.query().and_then(include::queried);
         include::apply(names, queried.clone(), &scope.include).await?;
         let plan = names.plan(reading).await?;
         up_to(shape::shape(plan, scope, queried.as_ref())?, scope.rows_max)
     }
 
-    /// Where the names of a query are looked up.
-    fn names<'a>(&'a self, session: &'a Session, dbms: &'a str) -> Names<'a> {
-        Names { storage: &self.storage, session, dbms, depth: 0 }
+    /// What a query is planned with that nobody runs.
+    fn session(&self, dbms: &str) -> Result<Session, Error> {
+        self.session_for(dbms, false, &network::Progress::default())
     }
 
-    fn session(&self, dbms: &str) -> Session {
+    fn session_for(
+        &self,
+        dbms: &str,
+        subset: bool,
+        progress: &network::Progress,
+    ) -> Result<Session, Error> {
+        let tables = Arc::new(self.snapshots());
+        let context = self.context(dbms, &tables);
+        let job = self
+            .remote
+            .as_ref()
+            .map(|remote| remote.job(subset, progress, context.runtime_env()).map_err(Error::Plan));
+        Ok(Session { context, tables, job: job.transpose()? })
+    }
+
+    /// The tables, each as it is when it is first asked for.
+    pub(crate) fn snapshots(&self) -> Catalog {
+        Catalog::new(Arc::clone(&self.tables))
+    }
+
+    /// The threads that queries run on.
+    pub(crate) fn workers(&self) -> &Arc<Workers> {
+        &self.workers
+    }
+
+    /// Makes the functions of queries known to a session, and only those.
+    pub(crate) fn register_functions(&self, context: &SessionContext) {
+        forbidden::take_away(context);
+        functions::register(context);
+    }
+
+    /// What DataFusion plans and runs one query with, in memory of its own.
+    pub(crate) fn context(&self, dbms: &str, tables: &Arc<Catalog>) -> SessionContext {
         let config = SessionConfig::new()
             .with_default_catalog_and_schema(catalog::CATALOG, dbms)
             .with_create_default_catalog_and_schema(false)
@@ -259,9 +313,8 @@ impl Sql {
             .with_catalog_list(Arc::new(MemoryCatalogProviderList::new()))
             .build();
         let context = SessionContext::new_with_state(state);
-        let tables = Arc::new(catalog::Catalog::new(self.storage.clone()));
-        context.register_catalog(catalog::CATALOG, Arc::clone(&tables) as _);
-        Session { context, tables }
+        context.register_catalog(catalog::CATALOG, Arc::clone(tables) as _);
+        context
     }
 
     /// What one query runs in: memory of its own, and all else as every query.
@@ -308,26 +361,4 @@ fn common() -> SessionState {
     forbidden::take_away(&context);
     functions::register(&context);
     context.state()
-}
-
-/// What one query is planned with.
-struct Session {
-    context: SessionContext,
-    tables: Arc<catalog::Catalog>,
-}
-
-impl Session {
-    /// The state in which names without a database are of this one.
-    fn state_in(&self, dbms: &str) -> SessionState {
-        let mut state = self.context.state();
-        state.config_mut().options_mut().catalog.default_schema = dbms.to_owned();
-        state
-    }
-}
-
-/// A query that is ready to run.
-struct Prepared {
-    session: Session,
-    physical: Arc<dyn ExecutionPlan>,
-    plan: Plan,
 }

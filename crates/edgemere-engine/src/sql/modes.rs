@@ -12,6 +12,7 @@ use super::batch::Batch;
 use super::error::Error;
 use super::plain::{plain_rows, plain_schema};
 use super::stream::Query;
+use crate::network::Operator;
 
 /// How many bytes of rows are collected at most, whatever the limit of rows.
 pub const COLLECTED_BYTES_MAX: usize = 64 << 20;
@@ -25,12 +26,15 @@ pub struct Collected {
     pub total_rows: usize,
     /// Whether there are more, which were left out.
     pub truncated: bool,
+    /// The operators whose rows are not among them, when a subset was asked for.
+    pub missing: Vec<Operator>,
 }
 
 /// Collects a result: at most `limit` rows, and at most [`COLLECTED_BYTES_MAX`] of them. What is more
 /// is not computed, and [`Collected::truncated`] tells that there was more.
 pub async fn collect(mut query: Query, limit: usize) -> Result<Collected, Error> {
-    let mut collected = Collected { rows: Vec::new(), total_rows: 0, truncated: false };
+    let (rows, missing) = (Vec::new(), Vec::new());
+    let mut collected = Collected { rows, total_rows: 0, truncated: false, missing };
     let plain = plain_schema(&query.no_rows().0.schema());
     let mut bytes = 0;
     while let Some(batch) = query.next().await.transpose()? {
@@ -51,6 +55,7 @@ pub async fn collect(mut query: Query, limit: usize) -> Result<Collected, Error>
             break;
         }
     }
+    collected.missing = query.missing();
     Ok(collected)
 }
 
@@ -63,6 +68,8 @@ pub enum Event {
     Complete {
         /// How many rows there were.
         total_rows: usize,
+        /// The operators whose rows are not among them, when a subset was asked for.
+        missing: Vec<Operator>,
     },
 }
 
@@ -97,7 +104,10 @@ impl Events {
             match query.next().await.transpose()? {
                 Some(batch) => self.cutter.push(batch.0),
                 None if self.cutter.rows > 0 => break,
-                None => return Ok(Some(Event::Complete { total_rows: self.total_rows })),
+                None => {
+                    let (total_rows, missing) = (self.total_rows, query.missing());
+                    return Ok(Some(Event::Complete { total_rows, missing }));
+                }
             }
         }
         let batch = Batch(self.cutter.cut()?);

@@ -11,7 +11,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use super::error::Error;
 
 /// How the rules' names begin that bring filters down to where rows are read.
-const FILTER_RULES: &str = "FilterPushdown";
+pub(crate) const FILTER_RULES: &str = "FilterPushdown";
 
 /// The steps of a plan that was optimized.
 ///

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use super::batch::Batch;
 use super::error::Error;
 use super::explain::{Plan, shortened};
+use crate::network;
 
 /// How many queries that have ended are remembered. Those that run always are.
 const ENDED_MAX: usize = 100;
@@ -68,6 +69,8 @@ pub struct Status {
     pub rows: u64,
     /// How it is run; none when it could not be planned.
     pub plan: Option<Plan>,
+    /// What each operator does for it; nothing when it is run here.
+    pub operators: Vec<network::Share>,
 }
 
 #[derive(Debug)]
@@ -81,6 +84,7 @@ struct Entry {
     batches: AtomicU64,
     rows: AtomicU64,
     progress: Mutex<Progress>,
+    network: network::Progress,
     cancelled: watch::Sender<bool>,
 }
 
@@ -94,7 +98,13 @@ struct Progress {
 
 impl Queries {
     /// A query begins.
-    pub(super) fn begin(&self, caller: &str, dbms: &str, sql: &str) -> Ticket {
+    pub(super) fn begin(
+        &self,
+        caller: &str,
+        dbms: &str,
+        sql: &str,
+        network: network::Progress,
+    ) -> Ticket {
         let mut list = self.lock();
         list.last += 1;
         let entry = Arc::new(Entry {
@@ -112,6 +122,7 @@ impl Queries {
                 elapsed: None,
                 plan: None,
             }),
+            network,
             cancelled: watch::Sender::new(false),
         });
         list.queries.push_back(Arc::clone(&entry));
@@ -183,6 +194,7 @@ impl Entry {
             batches: self.batches.load(Ordering::Relaxed),
             rows: self.rows.load(Ordering::Relaxed),
             plan: progress.plan.clone(),
+            operators: self.network.shares(),
         }
     }
 
@@ -213,6 +225,11 @@ pub(super) struct Ticket {
 }
 
 impl Ticket {
+    /// What each operator does for it.
+    pub(super) fn operators(&self) -> Vec<network::Share> {
+        self.entry.network.shares()
+    }
+
     pub(super) fn planned(&self, plan: Plan) {
         self.entry.progress().plan = Some(plan);
     }

@@ -9,13 +9,14 @@ use datafusion::physical_plan::collect;
 use super::Session;
 use super::dialect::TimeRange;
 use super::error::Error;
+use super::stream::failed;
 use crate::schema::told;
 
 /// Runs the question for a range.
 pub(super) async fn ask(session: &Session, plan: LogicalPlan) -> Result<TimeRange, Error> {
-    let state = session.context.state();
-    let physical = state.create_physical_plan(&plan).await.map_err(Error::Plan)?;
-    let batches = collect(physical, state.task_ctx()).await.map_err(Error::Execution)?;
+    let steps = session.steps(&plan).await?;
+    session.open(&steps.physical).await?;
+    let batches = collect(steps.physical, session.context.task_ctx()).await.map_err(failed)?;
     of(&batches)
 }
 

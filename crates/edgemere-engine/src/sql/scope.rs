@@ -15,6 +15,8 @@ pub struct Scope {
     pub zone: Option<Zone>,
     /// How long the query may take.
     pub time: Option<Duration>,
+    /// Whether the rows of the operators that are there are an answer when others are away.
+    pub subset: bool,
     /// How many rows are wanted at most. What is more is not computed.
     pub rows_max: Option<usize>,
 }

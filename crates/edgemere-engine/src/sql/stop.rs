@@ -21,7 +21,7 @@ use super::error::Error;
 
 /// When a query is to stop: when its time is over, or nobody wants it any more.
 #[derive(Clone, Debug)]
-pub(super) struct Stop {
+pub(crate) struct Stop {
     time: Duration,
     end: Instant,
     unwanted: Arc<AtomicBool>,
@@ -29,7 +29,7 @@ pub(super) struct Stop {
 
 impl Stop {
     /// The time begins now.
-    pub(super) fn after(time: Duration) -> Self {
+    pub(crate) fn after(time: Duration) -> Self {
         Self { time, end: Instant::now() + time, unwanted: Arc::default() }
     }
 
@@ -57,7 +57,7 @@ impl Stop {
     }
 
     /// Nobody wants the query any more.
-    pub(super) fn now(&self) {
+    pub(crate) fn now(&self) {
         self.unwanted.store(true, Ordering::Relaxed);
     }
 

@@ -22,6 +22,7 @@ use super::error::Error;
 use super::queries::Ticket;
 use super::stop::Stop;
 use super::workers::Workers;
+use crate::network;
 
 /// How many batches are ready before anyone takes them.
 const BATCHES_READY: usize = 1;
@@ -76,6 +77,18 @@ impl Query {
     /// The names of the columns of the result.
     pub fn columns(&self) -> Vec<String> {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// What each operator does for it; nothing when it is run here.
+    pub fn operators(&self) -> Vec<network::Share> {
+        self.ticket.operators()
+    }
+
+    /// The operators whose rows are not in the answer, when a subset was asked for.
+    pub fn missing(&self) -> Vec<network::Operator> {
+        let shares = self.operators().into_iter();
+        let missing = shares.filter(|share| share.state == network::State::Missing);
+        missing.map(|share| share.operator).collect()
     }
 
     /// No rows, with the columns of the result.
@@ -157,7 +170,10 @@ pub(super) fn lost(error: JoinError) -> Error {
 }
 
 /// Why a query that ran failed.
-fn failed(error: DataFusionError) -> Error {
+pub(super) fn failed(error: DataFusionError) -> Error {
+    if let Some(error) = network::Error::find(&error) {
+        return Error::Network(error);
+    }
     match error.find_root() {
         DataFusionError::ResourcesExhausted(_) => Error::OutOfMemory(error),
         // Arrow reads and writes only what did not fit in memory; tables are Parquet.

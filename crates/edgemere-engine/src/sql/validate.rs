@@ -10,16 +10,16 @@ use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::sqlparser::ast::{Query, Select, SetExpr, Statement, Visit, Visitor};
 
 use super::error::Error;
+use super::tables::Tables;
 use super::views::Names;
 use super::{membership, size};
-use crate::storage::Storage;
 
 /// The plan of a statement that only reads.
 pub(super) async fn plan(names: Names<'_>, statement: Statement) -> Result<LogicalPlan, Error> {
     only_reads(&statement)?;
     size::check_names(&statement)?;
-    if !names.storage.databases().iter().any(|known| known == names.dbms) {
-        return Err(unknown_table(names.storage, names.dbms, ""));
+    if !names.known().databases().iter().any(|one| one == names.dbms) {
+        return Err(unknown_table(names.known(), names.dbms, ""));
     }
     let statement = DfStatement::Statement(Box::new(statement));
     names.resolve(&statement).await?;
@@ -83,18 +83,17 @@ fn first_words(statement: &Statement) -> String {
 }
 
 /// The error that there is no such table, or not even its database.
-pub(super) fn unknown_table(storage: &Storage, dbms: &str, table: &str) -> Error {
-    let databases = storage.databases();
-    if storage.is_disconnected(dbms) {
+pub(super) fn unknown_table(known: &dyn Tables, dbms: &str, table: &str) -> Error {
+    let databases = known.databases();
+    if known.is_disconnected(dbms) {
         return Error::Disconnected { dbms: dbms.to_owned() };
     }
-    if !databases.iter().any(|known| known == dbms) {
+    if !databases.iter().any(|one| one == dbms) {
         let near = nearest(dbms, databases.iter().map(String::as_str));
         return Error::UnknownDatabase { dbms: dbms.to_owned(), near };
     }
-    let (tables, views) = (storage.tables(dbms), storage.views(dbms));
-    let tables = tables.iter().map(|table| table.name());
-    let near = nearest(table, tables.chain(views.iter().map(|view| view.name.as_str())));
+    let (tables, views) = (known.tables(dbms), known.views(dbms));
+    let near = nearest(table, tables.iter().chain(&views).map(String::as_str));
     Error::UnknownTable { dbms: dbms.to_owned(), table: table.to_owned(), near }
 }
 

@@ -14,8 +14,9 @@ use datafusion::sql::resolve::resolve_table_references;
 use futures_util::future::{BoxFuture, FutureExt};
 
 use super::error::Error;
+use super::tables::Tables;
 use super::{Session, dialect, range, validate, veil};
-use crate::storage::{Storage, View};
+use crate::storage::View;
 
 /// How many views may stand on each other.
 const DEPTH_MAX: usize = 16;
@@ -23,7 +24,6 @@ const DEPTH_MAX: usize = 16;
 /// Where names are looked up.
 #[derive(Clone, Copy)]
 pub(super) struct Names<'a> {
-    pub(super) storage: &'a Storage,
     pub(super) session: &'a Session,
     /// The database of names that say none.
     pub(super) dbms: &'a str,
@@ -32,6 +32,11 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
+    /// What there is.
+    pub(super) fn known(self) -> &'a dyn Tables {
+        self.session.tables.known()
+    }
+
     /// Finds everything that a statement names, and plans the views among it.
     pub(super) fn resolve(self, statement: &'a DfStatement) -> BoxFuture<'a, Result<(), Error>> {
         async move {
@@ -39,7 +44,7 @@ impl<'a> Names<'a> {
             for name in names {
                 let (dbms, table) = (name.schema().unwrap_or(self.dbms), name.table());
                 if name.catalog().is_some() {
-                    return Err(validate::unknown_table(self.storage, dbms, table));
+                    return Err(validate::unknown_table(self.known(), dbms, table));
                 }
                 self.find(dbms, table).await?;
             }
@@ -50,11 +55,11 @@ impl<'a> Names<'a> {
 
     /// Finds a table or a view, and plans it when it is a view.
     pub(super) async fn find(self, dbms: &str, name: &str) -> Result<(), Error> {
-        if self.storage.table(dbms, name).is_some() || self.session.tables.has_view(dbms, name) {
+        if self.known().has(dbms, name) || self.session.tables.has_view(dbms, name) {
             return Ok(());
         }
-        let Some(view) = self.storage.view(dbms, name) else {
-            return Err(validate::unknown_table(self.storage, dbms, name));
+        let Some(view) = self.known().view(dbms, name) else {
+            return Err(validate::unknown_table(self.known(), dbms, name));
         };
         if self.depth == DEPTH_MAX {
             return Err(Error::ViewDepth { limit: DEPTH_MAX });

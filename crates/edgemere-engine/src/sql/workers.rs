@@ -13,7 +13,7 @@ use super::STACK_BYTES;
 
 /// The threads of all queries.
 #[derive(Debug)]
-pub(super) struct Workers {
+pub(crate) struct Workers {
     /// None only while it is dropped.
     runtime: Option<Runtime>,
 }
@@ -29,7 +29,7 @@ impl Workers {
     }
 
     /// Runs something here. Who drops what is returned stops it.
-    pub(super) fn run<T: Send + 'static>(
+    pub(crate) fn run<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> JoinSet<T> {

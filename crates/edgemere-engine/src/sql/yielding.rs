@@ -17,7 +17,7 @@ use datafusion::physical_plan::unnest::UnnestExec;
 use super::stop::{Stop, Stoppable};
 
 /// A plan whose operators yield, and end when they are to stop.
-pub(super) fn yielding(
+pub(crate) fn yielding(
     plan: Arc<dyn ExecutionPlan>,
     stop: &Stop,
 ) -> Result<Arc<dyn ExecutionPlan>> {

@@ -3,6 +3,7 @@
 
 mod auth;
 mod execute;
+mod files;
 mod http;
 mod listen;
 mod metrics;
@@ -36,11 +37,8 @@ use self::state::State;
 /// How long open requests have to end when the node stops.
 const DRAIN_MAX: Duration = Duration::from_secs(5);
 
-/// How many connections other nodes may have: every node that follows a master has one open.
-const NETWORK_CONNECTIONS_MAX: usize = 10_000;
-
-/// How many people and programs may have, all of them on this machine.
-const HTTP_CONNECTIONS_MAX: usize = 1024;
+/// How many connections a port may have. Every node that follows a master has one open.
+const CONNECTIONS_MAX: usize = 10_000;
 
 /// What a node is started with.
 #[derive(Clone, Debug)]
@@ -97,6 +95,7 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
     tracing::debug!(?recovery, "ledger opened");
     let engine = open_engine(&options.data, options.storage, options.limits).await?;
     let shutdown = CancellationToken::new();
+    let peers = Arc::new(HttpPeers::new(key.clone())?);
     let node = Node::new(Settings {
         name: options.name,
         roles: options.roles,
@@ -110,7 +109,8 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
         data: options.data,
         ledger,
         engine,
-        peers: Arc::new(HttpPeers::new(key.clone())?),
+        credentials: Arc::clone(&peers) as _,
+        peers,
         shutdown: shutdown.clone(),
     });
     let has_joined = join(&node).await?;
@@ -119,13 +119,13 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
     let http = Port {
         name: "http",
         router: http::router(Arc::clone(&state)),
-        connections_max: HTTP_CONNECTIONS_MAX,
+        connections_max: files::connections_max(CONNECTIONS_MAX, 4),
         patience: Patience::OPEN,
     };
     let network = Port {
         name: "network",
         router: network::router(state, guard),
-        connections_max: NETWORK_CONNECTIONS_MAX,
+        connections_max: files::connections_max(CONNECTIONS_MAX, 2),
         patience: Patience::GUARDED,
     };
     let mut services = vec![

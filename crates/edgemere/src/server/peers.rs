@@ -1,7 +1,6 @@
 //! The way to other nodes: their network port, over HTTP, with the proof that this node is of their
 //! network.
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the engine that makes calls is not there yet"))]
 mod credentials;
 mod reply;
 

@@ -72,7 +72,7 @@ impl Declared for Drop {
         }
         if let Some(master) = elsewhere {
             let drop = drop_command(&ids);
-            node.settings().peers.call(&master, &drop, context.delivery.timeout).await?;
+            node.settings().peers.call(&master, &drop, context.timeout()).await?;
         }
         Ok(Reply::done())
     }

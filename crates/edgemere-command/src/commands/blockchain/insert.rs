@@ -49,7 +49,7 @@ impl Report for Insert {
         if let Some(master) = master.filter(|_| !is_here) {
             refuse_known(&policy, node)?;
             let push = format!("blockchain push {policy}");
-            node.settings().peers.call(&master, &push, context.delivery.timeout).await?;
+            node.settings().peers.call(&master, &push, context.timeout()).await?;
         }
         if is_local || is_here {
             change(context, move |ledger| ledger.insert(policy, scope)).await?;

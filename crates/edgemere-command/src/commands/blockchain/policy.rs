@@ -47,7 +47,7 @@ pub(super) async fn ask_master(context: &Context<'_>, command: &str) -> Result<(
     let Some(master) = node.follows() else {
         return Err(Error::NotMaster { master: None });
     };
-    node.settings().peers.call(master, command, context.delivery.timeout).await?;
+    node.settings().peers.call(master, command, context.timeout()).await?;
     // It is done. That it is not to be seen here yet is for the next round to make good.
     if let Err(error) = sync::catch_up(node).await {
         tracing::debug!(reason = error.message(), "the change is not here yet");

@@ -39,12 +39,16 @@ impl Declared for Explain {
         details: "\
 The logical plan says what is done, the physical plan how: which files are read, what is skipped by \
 statistics, what runs in parallel. Both are read from the bottom to the top. \"query explain sql\" plans \
-a query and does not run it.",
+a query and does not run it; \"run client () query explain sql …\" does so for the network. Of a query on the \
+network it says whether its rows are passed through or consolidated, what each operator does on its own \
+rows, and what is left for this node.",
         examples: &[
             "query explain",
             "query explain 8 where format = json",
             "query explain sql new_company select count(*) from rand_data where value > 90",
+            "run client () query explain sql new_company select avg(value) from rand_data",
         ],
+        asks_network: true,
         ..Declaration::READ
     };
 
@@ -73,15 +77,14 @@ a query and does not run it.",
     }
 
     async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
-        let engine = context.node.engine();
         let explained = match &self.what {
             What::Sql { dbms, sql } => {
-                let plan = engine.sql().explain(dbms, sql).await?;
+                let plan = context.sql().explain(dbms, sql).await?;
                 let (dbms, sql) = (dbms.clone(), sql.clone());
                 vec![Explained { id: None, dbms, sql, plan: Some(plan) }]
             }
             What::Asked(which) => {
-                let queries = which.find(engine.sql().queries())?;
+                let queries = which.find(context.sql().queries())?;
                 let explained = queries.into_iter().map(|query| Explained {
                     id: Some(query.id),
                     dbms: query.dbms,
@@ -100,6 +103,19 @@ a query and does not run it.",
     }
 }
 
+/// What operators do for a query, and what is done with it.
+fn network(explained: &edgemere_engine::network::Explained) -> Value {
+    let parts = explained.parts.iter().map(|part| {
+        let operators = part.operators.iter().map(ToString::to_string);
+        json!({ "operators": operators.collect::<Vec<_>>(), "plan": part.plan })
+    });
+    json!({
+        "mode": if explained.pass_through { "pass-through" } else { "consolidation" },
+        "parts": parts.collect::<Vec<_>>(),
+        "consolidation": explained.consolidation,
+    })
+}
+
 /// A query and how it is run.
 struct Explained {
     id: Option<u64>,
@@ -112,15 +128,18 @@ impl Explained {
     fn text(&self) -> String {
         let plan = self.plan.clone().unwrap_or_else(|| {
             let none = "none: the query was refused".to_owned();
-            Plan { logical: none.clone(), physical: none }
+            Plan { logical: none.clone(), physical: none, network: None }
         });
         let id = self.id.map(|id| id.to_string());
+        let network = plan.network.as_ref().map(ToString::to_string);
         let parts = [
             ("Job ID", id.as_deref()),
             ("DBMS", Some(self.dbms.as_str())),
             ("Source Command", Some(&self.sql)),
             ("Logical Plan", Some(&plan.logical)),
-            ("Physical Plan", Some(&plan.physical)),
+            // On the network the physical plan is what is left for this node, and in the other.
+            ("Network", network.as_deref()),
+            ("Physical Plan", Some(plan.physical.as_str()).filter(|_| network.is_none())),
         ];
         let mut text = String::from("\n");
         for (label, part) in parts {
@@ -144,6 +163,7 @@ impl Explained {
             "sql": self.sql,
             "logical_plan": plan.map(|plan| plan.logical.trim_end()),
             "physical_plan": plan.map(|plan| plan.physical.trim_end()),
+            "network": plan.and_then(|plan| plan.network.as_ref()).map(network),
         })
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use axum::http::HeaderMap;
+use axum::http::header::AUTHORIZATION;
 
 use super::grpc;
 use super::key::NetworkKey;
@@ -61,10 +62,6 @@ impl Caller {
     }
 
     /// The proof for a gRPC call to an address, when its challenge is known.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "the engine that makes calls is not there yet")
-    )]
     pub(crate) fn sign_call(&self, address: &str) -> Option<Signed> {
         self.sign_asked(address, grpc::CALL)
     }
@@ -94,6 +91,11 @@ impl Caller {
         self.key.is_some()
     }
 
+    /// Forgets a node's challenge.
+    pub(crate) fn forget(&self, address: &str) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(address);
+    }
+
     /// The body of a reply that proves to come from a node of the network.
     pub(crate) fn checked(&self, signed: Option<&Signed>, reply: Reply) -> Option<Vec<u8>> {
         let Reply { status, headers, body } = reply;
@@ -106,6 +108,19 @@ impl Caller {
             }
             // Without a key there is nothing to prove; with one, everything asked is signed.
             (key, _) => key.is_none().then_some(body),
+        }
+    }
+
+    /// Whether what answers a call proves to be a node of the network.
+    pub(crate) fn is_answer(&self, call: &HeaderMap, status: u16, answer: &HeaderMap) -> bool {
+        let text = |headers: &HeaderMap, name| Some(headers.get(name)?.to_str().ok()?.to_owned());
+        let Some(key) = &self.key else { return true };
+        let sent = text(call, AUTHORIZATION.as_str()).and_then(|sent| Proof::from_header(&sent));
+        match (sent, text(answer, REPLY_HEADER)) {
+            (Some(sent), Some(proof)) => {
+                reply::is_same(&proof, &reply::call_proof(key, &sent.nonce, status))
+            }
+            _ => false,
         }
     }
 }

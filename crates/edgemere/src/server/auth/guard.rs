@@ -155,7 +155,7 @@ impl Guard {
 
     fn refusal(&self, is_call: bool) -> Response {
         let mut reply = match is_call {
-            true => grpc::refusal(grpc::Code::Unauthenticated, "the network key is not proved"),
+            true => grpc::refusal(grpc::Code::Unauthenticated, "it wants the network key"),
             false => StatusCode::UNAUTHORIZED.into_response(),
         };
         if let Ok(challenge) = HeaderValue::from_str(&self.challenge().to_header()) {

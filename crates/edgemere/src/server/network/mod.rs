@@ -10,7 +10,8 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
-use edgemere_command::{Access, COMMAND_BYTES_MAX, Principal, Request};
+use edgemere_command::{Access, COMMAND_BYTES_MAX, Node, Principal, Request, Role, sync};
+use edgemere_engine::network::{Identity, Worker};
 use serde::Deserialize;
 
 use super::auth::{Guard, authenticate, prove};
@@ -27,7 +28,9 @@ struct Call {
 
 /// The routes of the network port.
 pub(super) fn router(state: Arc<State>, guard: Arc<Guard>) -> Router {
+    let operator = state.node.has_role(Role::Operator).then(|| worker(&state.node));
     Router::new()
+        .merge(operator.unwrap_or_default())
         .route(HEALTH_PATH, get(|| async { StatusCode::OK }))
         .route(COMMAND_PATH, post(command))
         .route(LEDGER_PATH, get(ledger::changes).post(ledger::publish))
@@ -35,6 +38,18 @@ pub(super) fn router(state: Arc<State>, guard: Arc<Guard>) -> Router {
         .layer(middleware::from_fn_with_state(Arc::clone(&guard), prove))
         .layer(middleware::from_fn_with_state(guard, authenticate))
         .with_state(state)
+}
+
+/// What an operator does for the queries of other nodes: their tasks, on its own rows. Who calls has
+/// proved to be of the network before.
+fn worker(node: &Arc<Node>) -> Router<Arc<State>> {
+    // What runs for others does not keep the node.
+    let of = Arc::downgrade(node);
+    // Only known when the node has joined, and another one when it has moved.
+    let id: Identity = Arc::new(move || sync::operator_id(of.upgrade()?.as_ref()));
+    let worker = Worker::new(id, node.engine().sql(), Arc::new(|_| Ok(())));
+    // What is called and not there is not found, whoever calls.
+    worker.service().into_axum_router().reset_fallback().with_state(())
 }
 
 /// Runs a command for another node of the network, which may do what anyone may do who has a node.
@@ -52,3 +67,6 @@ fn refuse(failure: Failure, state: &State) -> Response {
     let node = state.node.settings().network.ip().to_string();
     failure.into_reply("post", &node, None)
 }
+
+#[cfg(test)]
+mod tests;

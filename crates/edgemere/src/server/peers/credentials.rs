@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use axum::http::HeaderMap;
+use edgemere_engine::network::{Credentials, Operator};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use reqwest::{Method, header};
 
 use super::{Call, HEALTH_PATH, HttpPeers};
@@ -12,11 +16,25 @@ const CHALLENGE_TIMEOUT: Duration = Duration::from_millis(1500);
 /// How much it may say.
 const CHALLENGE_BYTES_MAX: usize = 1 << 10;
 
+impl Credentials for HttpPeers {
+    fn headers<'a>(
+        &'a self,
+        operator: &'a Operator,
+        is_again: bool,
+    ) -> BoxFuture<'a, Result<Vec<(String, String)>, String>> {
+        self.call_headers(&operator.address, is_again).boxed()
+    }
+
+    fn trusts(&self, call: &HeaderMap, status: u16, answer: &HeaderMap) -> bool {
+        self.caller.is_answer(call, status, answer)
+    }
+}
+
 impl HttpPeers {
     /// The headers with which a node calls another. The other is asked for its challenge when that is
     /// not known, or `is_again` when it has refused the last proof: it was started again since. Then
     /// it also has to prove itself.
-    pub(super) async fn call_headers(
+    async fn call_headers(
         &self,
         address: &str,
         is_again: bool,
@@ -45,7 +63,11 @@ impl HttpPeers {
             timeout: CHALLENGE_TIMEOUT,
             bytes_max: CHALLENGE_BYTES_MAX,
         };
-        self.send(&call).await.map(drop).map_err(|error| error.message())
+        // Whom this node cannot come to terms with it does not call.
+        self.send(&call).await.map(drop).map_err(|error| {
+            self.caller.forget(address);
+            error.message()
+        })
     }
 }
 

@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes, to_bytes};
-use axum::http::{HeaderMap, Request, Response};
+use axum::http::{HeaderMap, HeaderName, Request, Response};
 use axum::routing::{any, get};
 use axum::{Router, middleware};
+use edgemere_engine::network::Credentials;
 use futures_util::StreamExt;
 use futures_util::stream;
 use hyper::body::Incoming;
@@ -96,10 +97,34 @@ async fn who_has_the_key_is_answered_while_it_still_sends() {
     for _ in 0..2 {
         let headers = peers.call_headers(&address, false).await.unwrap();
         let reply = call(&node, CALL, headers).await;
-        assert_eq!(text(reply.headers(), "edgemere-proof").len(), 64);
         assert_eq!(text(reply.headers(), "edgemere-protocol"), "1.0");
         assert_answered(reply).await;
     }
+}
+
+#[tokio::test]
+async fn an_answer_is_believed_for_its_call_and_no_other() {
+    let node = start(Some(key("a")), "127.0.0.1:0").await;
+    let peers = HttpPeers::new(Some(key("a"))).unwrap();
+    let address = node.address.to_string();
+    let headers = peers.call_headers(&address, false).await.unwrap();
+    let other = sent(&peers.call_headers(&address, false).await.unwrap());
+    let asked = sent(&headers);
+    let mut answer = call(&node, CALL, headers).await.headers().clone();
+    assert!(peers.trusts(&asked, 200, &answer));
+    assert!(!peers.trusts(&other, 200, &answer), "of another call");
+    assert!(!peers.trusts(&asked, 500, &answer), "with another status");
+    assert!(!HttpPeers::new(Some(key("b"))).unwrap().trusts(&asked, 200, &answer), "another key");
+    answer.remove("edgemere-proof");
+    assert!(!peers.trusts(&asked, 200, &answer), "without a proof");
+    assert!(HttpPeers::new(None).unwrap().trusts(&asked, 200, &answer), "nothing to prove");
+}
+
+fn sent(headers: &[(String, String)]) -> HeaderMap {
+    let header = |(name, value): &(String, String)| {
+        (HeaderName::from_bytes(name.as_bytes()).unwrap(), value.parse().unwrap())
+    };
+    headers.iter().map(header).collect()
 }
 
 #[tokio::test]

@@ -1,0 +1,183 @@
+//! What the network costs: the same rows in one engine and on two operators, the same queries, and how
+//! much longer these take. `cargo run --release --example network_speed -- ROWS RUNS`, where both have
+//! defaults.
+
+#![allow(clippy::print_stdout, reason = "the figures are what it is for")]
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arrow::array::{
+    ArrayRef, Float64Array, Int64Array, RecordBatch, StringViewArray, TimestampMicrosecondArray,
+};
+use edgemere_engine::Engine;
+use edgemere_engine::network::{Credentials, Operator, Part, Patience, Placement, Table, Worker};
+use edgemere_engine::schema::{Column, Kind, Schema};
+use edgemere_engine::sql::{Query, Sql};
+use futures_util::future::BoxFuture;
+use tonic::transport::Server;
+use tonic::transport::server::TcpIncoming;
+
+const DBMS: &str = "d";
+const OPERATORS: usize = 2;
+const ROWS: usize = 2_000_000;
+const RUNS: usize = 9;
+const BATCH: usize = 100_000;
+
+const QUERIES: [&str; 9] = [
+    "select count(*) from t",
+    "select count(*), avg(value), min(value), max(value) from t",
+    "select device, count(*), avg(value) from t group by device",
+    "select date_trunc('hour', at), avg(value) from t group by 1",
+    "select stddev(value), count(distinct device) from t",
+    "select id, value from t order by value desc limit 10",
+    "select * from t where device = 'device-17' limit 100",
+    "select count(*) from t where value > (select avg(value) from t)",
+    "select id, device, at, value from t",
+];
+
+type Anything<T> = Result<T, Box<dyn Error>>;
+
+/// Proves nothing to anybody.
+#[derive(Debug)]
+struct Nothing;
+
+impl Credentials for Nothing {
+    fn headers<'a>(
+        &'a self,
+        _: &'a Operator,
+        _: bool,
+    ) -> BoxFuture<'a, Result<Vec<(String, String)>, String>> {
+        Box::pin(async { Ok(vec![]) })
+    }
+}
+
+#[derive(Debug)]
+struct Places(Table);
+
+impl Placement for Places {
+    fn databases(&self) -> Vec<String> {
+        vec![DBMS.into()]
+    }
+
+    fn tables(&self, _: &str) -> Vec<String> {
+        vec!["t".into()]
+    }
+
+    fn table(&self, _: &str, table: &str) -> Option<Table> {
+        (table == "t").then(|| self.0.clone())
+    }
+}
+
+#[tokio::main]
+async fn main() -> Anything<()> {
+    let mut arguments = std::env::args().skip(1);
+    let rows = arguments.next().map_or(Ok(ROWS), |text| text.parse())?;
+    let runs = arguments.next().map_or(Ok(RUNS), |text| text.parse())?;
+    let folder = tempfile::tempdir()?;
+    let (whole, _) = Engine::open(&folder.path().join("whole"))?;
+    fill(&whole, 0..rows).await?;
+    let (asking, _) = Engine::open(&folder.path().join("asking"))?;
+    let mut parts = Vec::new();
+    for number in 0..OPERATORS {
+        let (engine, _) = Engine::open(&folder.path().join(number.to_string()))?;
+        let size = rows / OPERATORS;
+        fill(&engine, number * size..(number + 1) * size).await?;
+        let operator = serve(number, &engine).await?;
+        parts.push(Part { operators: vec![operator], rows: Some(size as u64) });
+    }
+    let placement = Arc::new(Places(Table { schema: schema(), parts }));
+    let network = asking.sql().on_network(placement, Arc::new(Nothing), Patience::default());
+    println!("{rows} rows, {OPERATORS} operators, the fastest and the middle of {runs} runs");
+    for sql in QUERIES {
+        compare(sql, &whole, &network, runs).await?;
+    }
+    Ok(())
+}
+
+async fn compare(sql: &str, whole: &Engine, network: &Sql, runs: usize) -> Anything<()> {
+    let (mut here, mut there) = (Vec::new(), Vec::new());
+    let (mut rows, mut bytes) = (0, 0);
+    for _ in 0..runs.max(1) {
+        let began = Instant::now();
+        drain(whole.sql().query(DBMS, sql, None).await?).await?;
+        here.push(began.elapsed());
+        let began = Instant::now();
+        rows = drain(network.query(DBMS, sql, None).await?).await?;
+        there.push(began.elapsed());
+        let operators = network.queries().last().map_or_else(Vec::new, |query| query.operators);
+        bytes = operators.iter().map(|share| share.bytes).sum::<u64>();
+    }
+    let (fast, middle) = times(&mut here);
+    let (network_fast, network_middle) = times(&mut there);
+    println!(
+        "{:6.2} ×  one engine {fast:8.2} {middle:8.2} ms  network {network_fast:8.2} \
+         {network_middle:8.2} ms  {rows:8} rows {bytes:10} bytes  {sql}",
+        network_middle / middle,
+    );
+    Ok(())
+}
+
+fn times(times: &mut [Duration]) -> (f64, f64) {
+    times.sort_unstable();
+    let ms = |time: Option<&Duration>| time.map_or(0.0, |time| time.as_secs_f64() * 1000.0);
+    (ms(times.first()), ms(times.get(times.len() / 2)))
+}
+
+async fn drain(mut query: Query) -> Anything<usize> {
+    let mut rows = 0;
+    while let Some(batch) = query.next().await {
+        rows += batch?.rows();
+    }
+    Ok(rows)
+}
+
+async fn serve(number: usize, engine: &Engine) -> Anything<Operator> {
+    let id = number.to_string();
+    let known = id.clone();
+    let known = Arc::new(move || Some(known.clone()));
+    let worker = Worker::new(known, engine.sql(), Arc::new(|_: &_| Ok(())));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?.to_string();
+    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+    tokio::spawn(Server::builder().add_routes(worker.service()).serve_with_incoming(incoming));
+    Ok(Operator { name: format!("operator-{id}"), id, address })
+}
+
+fn schema() -> Schema {
+    let column = |name: &str, kind| Column { name: name.into(), kind };
+    let columns = vec![
+        column("id", Kind::Int),
+        column("device", Kind::Varchar),
+        column("at", Kind::Timestamp),
+        column("value", Kind::Decimal),
+    ];
+    Schema { columns }
+}
+
+async fn fill(engine: &Engine, rows: std::ops::Range<usize>) -> Anything<()> {
+    let table = engine.storage().create_table(DBMS, "t", schema()).await?;
+    let mut from = rows.start;
+    while from < rows.end {
+        let to = (from + BATCH).min(rows.end);
+        table.append(batch(from as i64..to as i64)?).await?;
+        from = to;
+    }
+    engine.storage().settle(&table).await?;
+    Ok(())
+}
+
+fn batch(ids: std::ops::Range<i64>) -> Anything<RecordBatch> {
+    let mixed = |id: i64| id.wrapping_mul(0x9e37_79b9).rem_euclid(1_000_003);
+    let device = ids.clone().map(|id| format!("device-{}", mixed(id) % 1000));
+    let at = ids.clone().map(|id| 1_767_225_600_000_000 + id * 1_000_000);
+    let value = ids.clone().map(|id| mixed(id) as f64 / 7.0);
+    let columns: [(&str, ArrayRef); 4] = [
+        ("id", Arc::new(Int64Array::from_iter_values(ids.clone()))),
+        ("device", Arc::new(StringViewArray::from_iter_values(device))),
+        ("at", Arc::new(TimestampMicrosecondArray::from_iter_values(at))),
+        ("value", Arc::new(Float64Array::from_iter_values(value))),
+    ];
+    Ok(RecordBatch::try_from_iter(columns)?)
+}

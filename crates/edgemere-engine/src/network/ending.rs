@@ -1,0 +1,98 @@
+//! The end of a part, as something that is sent. A stream that just stops may have been cut off: by a
+//! panic, by a stop of the node, by somebody in between. So an operator sends one row more than it
+//! has, in a batch of its own, and a column that says which row that is.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions, new_null_array,
+};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::error::ArrowError;
+use datafusion::common::internal_err;
+use datafusion::error::Result;
+
+/// The column that says whether a row is the end.
+const COLUMN: &str = "__end";
+
+/// A schema as it is sent: with the column, and so that every column may be null in the last row.
+pub(super) fn sent_schema(schema: &Schema) -> SchemaRef {
+    let nullable = |field: &Arc<Field>| field.as_ref().clone().with_nullable(true);
+    let mut fields: Vec<_> = schema.fields().iter().map(nullable).collect();
+    fields.push(Field::new(COLUMN, DataType::Boolean, false));
+    Arc::new(Schema::new(fields))
+}
+
+/// Rows as they are sent.
+pub(super) fn rows(batch: &RecordBatch, sent: &SchemaRef) -> Result<RecordBatch, ArrowError> {
+    let mut columns = batch.columns().to_vec();
+    columns.push(Arc::new(BooleanArray::from(vec![false; batch.num_rows()])));
+    RecordBatch::try_new(Arc::clone(sent), columns)
+}
+
+/// The end as it is sent.
+pub(super) fn end(sent: &SchemaRef) -> Result<RecordBatch, ArrowError> {
+    let column = |field: &Arc<Field>| -> ArrayRef {
+        match field.name() == COLUMN {
+            true => Arc::new(BooleanArray::from(vec![true])),
+            false => new_null_array(field.data_type(), 1),
+        }
+    };
+    RecordBatch::try_new(Arc::clone(sent), sent.fields().iter().map(column).collect())
+}
+
+/// What was sent: rows, or the end.
+pub(super) enum Received {
+    /// Rows.
+    Rows(RecordBatch),
+    /// There are no more.
+    End,
+}
+
+/// Takes what was sent.
+pub(super) fn receive(batch: &RecordBatch, schema: &SchemaRef) -> Result<Received> {
+    let Some((last, columns)) = batch.columns().split_last() else {
+        return internal_err!("a part has no columns");
+    };
+    let Some(ends) = last.as_boolean_opt() else {
+        return internal_err!("a part does not say where it ends");
+    };
+    if batch.num_rows() == 1 && ends.value(0) {
+        return Ok(Received::End);
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    let rows = RecordBatch::try_new_with_options(Arc::clone(schema), columns.to_vec(), &options)?;
+    Ok(Received::Rows(rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::Int64Array;
+
+    use super::*;
+
+    #[test]
+    fn rows_and_the_end_are_told_apart() {
+        let schema = Arc::new(Schema::new(vec![Field::new("n", DataType::Int64, false)]));
+        let numbers: ArrayRef = Arc::new(Int64Array::from(vec![7]));
+        let batch = RecordBatch::try_new(Arc::clone(&schema), vec![numbers]).unwrap();
+        let sent = sent_schema(&schema);
+        let Received::Rows(back) = receive(&rows(&batch, &sent).unwrap(), &schema).unwrap() else {
+            panic!("rows are no end");
+        };
+        assert_eq!(back, batch);
+        assert!(matches!(receive(&end(&sent).unwrap(), &schema).unwrap(), Received::End));
+    }
+
+    #[test]
+    fn rows_without_columns_keep_their_number() {
+        let schema = Arc::new(Schema::empty());
+        let options = RecordBatchOptions::new().with_row_count(Some(3));
+        let batch = RecordBatch::try_new_with_options(schema.clone(), vec![], &options).unwrap();
+        let sent = rows(&batch, &sent_schema(&schema)).unwrap();
+        let Received::Rows(back) = receive(&sent, &schema).unwrap() else {
+            panic!("rows are no end");
+        };
+        assert_eq!(back.num_rows(), 3);
+    }
+}

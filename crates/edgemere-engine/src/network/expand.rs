@@ -1,0 +1,154 @@
+//! A task on its operator: the scans become the operator's own rows, and the whole is planned again
+//! as the operator plans: with its threads, its files and their statistics.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use arrow::datatypes::{FieldRef, SchemaRef};
+use datafusion::catalog::TableProvider;
+use datafusion::common::ScalarValue;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::error::Result;
+use datafusion::execution::SessionState;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::{CastExpr, Column, lit};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::empty::EmptyExec;
+use datafusion::physical_plan::limit::LocalLimitExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+
+use super::scan::OperatorScan;
+use crate::sql::{Catalog, FILTER_RULES};
+
+/// The plan of a task with this operator's rows, in one partition.
+pub(super) async fn expand(
+    plan: Arc<dyn ExecutionPlan>,
+    tables: &Catalog,
+    state: &SessionState,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let fetch = if plan.is::<AggregateExec>() { None } else { plan.fetch() };
+    let ordered = plan.output_ordering().is_some();
+    let plan = with_rows(plan, tables, state).await?;
+    let plan = if ordered { merged(plan, fetch) } else { plan };
+    together(improved(plan, state)?, fetch)
+}
+
+/// The plan as this operator would plan it.
+fn improved(plan: Arc<dyn ExecutionPlan>, state: &SessionState) -> Result<Arc<dyn ExecutionPlan>> {
+    let rules = state.physical_optimizers().iter();
+    // The sides of a join are as the query node chose them, and fixed by then.
+    let mut rules = rules.filter(|rule| rule.name() != "join_selection" && !is_filter_rule(rule));
+    rules.try_fold(plan, |plan, rule| rule.optimize(plan, state.config_options()))
+}
+
+/// Whether a rule brings filters down, which it does wrongly: see `sql::physical`. What they rule out
+/// comes with the scan.
+fn is_filter_rule(rule: &Arc<dyn PhysicalOptimizerRule + Send + Sync>) -> bool {
+    rule.name().starts_with(FILTER_RULES)
+}
+
+/// Puts rows in place of the scans.
+async fn with_rows(
+    plan: Arc<dyn ExecutionPlan>,
+    tables: &Catalog,
+    state: &SessionState,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let mut scans = Vec::new();
+    plan.apply(|step| {
+        scans.extend(step.downcast_ref::<OperatorScan>().cloned());
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    let mut rows = VecDeque::new();
+    for scan in scans {
+        let table = tables.source(&scan.dbms, &scan.table);
+        rows.push_back(match table {
+            Some(table) => rows_of(&scan, table.as_ref(), state).await?,
+            // The operator has no rows of it yet.
+            None => Arc::new(EmptyExec::new(scan.schema())),
+        });
+    }
+    let replaced = plan.transform_up(|step| match step.is::<OperatorScan>() {
+        true => Ok(Transformed::yes(rows.pop_front().unwrap_or(step))),
+        false => Ok(Transformed::no(step)),
+    })?;
+    Ok(replaced.data)
+}
+
+/// The rows of a table with the columns that are wanted.
+async fn rows_of(
+    scan: &OperatorScan,
+    table: &dyn TableProvider,
+    state: &SessionState,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let (wanted, held) = (scan.schema(), table.schema());
+    let columns: Vec<usize> =
+        wanted.fields().iter().filter_map(|field| held.index_of(field.name()).ok()).collect();
+    let filters = scan.filters.for_table(&held);
+    let rows = table.scan(state, Some(&columns), &filters, None).await?;
+    let rows = adapted(rows, &wanted)?;
+    Ok(match scan.fetch {
+        Some(fetch) => Arc::new(LocalLimitExec::new(rows, fetch)),
+        None => rows,
+    })
+}
+
+/// Rows with the columns that are wanted: null where there is no such column, cast where its type is
+/// another.
+fn adapted(rows: Arc<dyn ExecutionPlan>, wanted: &SchemaRef) -> Result<Arc<dyn ExecutionPlan>> {
+    let held = rows.schema();
+    let is_same =
+        |(a, b): (&FieldRef, &FieldRef)| a.name() == b.name() && a.data_type() == b.data_type();
+    let mut pairs = wanted.fields().iter().zip(held.fields());
+    if wanted.fields().len() == held.fields().len() && pairs.all(is_same) {
+        return Ok(rows);
+    }
+    let column = |field: &FieldRef| -> Result<(Arc<dyn PhysicalExpr>, String)> {
+        let name = field.name().clone();
+        let Ok(at) = held.index_of(&name) else {
+            return Ok((lit(ScalarValue::try_from(field.data_type())?), name));
+        };
+        let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new(&name, at));
+        Ok(match held.field(at).data_type() == field.data_type() {
+            true => (column, name),
+            false => (Arc::new(CastExpr::new(column, field.data_type().clone(), None)), name),
+        })
+    };
+    let columns = wanted.fields().iter().map(column).collect::<Result<Vec<_>>>()?;
+    Ok(Arc::new(ProjectionExec::try_new(columns, rows)?))
+}
+
+/// Sorted partitions as one.
+fn merged(plan: Arc<dyn ExecutionPlan>, fetch: Option<usize>) -> Arc<dyn ExecutionPlan> {
+    match plan.output_ordering().cloned() {
+        Some(order) if !plan.is::<SortPreservingMergeExec>() => {
+            Arc::new(SortPreservingMergeExec::new(order, plan).with_fetch(fetch))
+        }
+        _ => plan,
+    }
+}
+
+/// All partitions as one. Groups that several of them have become one group: fewer bytes to send.
+fn together(plan: Arc<dyn ExecutionPlan>, fetch: Option<usize>) -> Result<Arc<dyn ExecutionPlan>> {
+    if plan.output_partitioning().partition_count() <= 1 {
+        return Ok(plan);
+    }
+    let one: Arc<dyn ExecutionPlan> =
+        Arc::new(CoalescePartitionsExec::new(Arc::clone(&plan)).with_fetch(fetch));
+    let Some(partial) = plan.downcast_ref::<AggregateExec>() else { return Ok(one) };
+    let is_plain = partial.aggr_expr().iter().all(|function| function.order_bys().is_empty());
+    if *partial.mode() != AggregateMode::Partial || partial.group_expr().is_empty() || !is_plain {
+        return Ok(one);
+    }
+    Ok(Arc::new(AggregateExec::try_new(
+        AggregateMode::PartialReduce,
+        partial.group_expr().as_final(),
+        partial.aggr_expr().to_vec(),
+        vec![None; partial.aggr_expr().len()],
+        one,
+        partial.input_schema(),
+    )?))
+}

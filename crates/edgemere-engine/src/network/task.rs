@@ -1,0 +1,185 @@
+//! A task while an operator runs it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::TaskContext;
+use datafusion::physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream,
+    execute_stream,
+};
+use futures_util::{StreamExt, stream};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::{ending, expand};
+use crate::sql::{Catalog, Sql, Stop, yielding};
+
+/// How long a task may take. Its query node ends it long before.
+const TIME_MAX: Duration = Duration::from_secs(24 * 3600);
+
+/// How many batches are ready before they are sent.
+const BATCHES_READY: usize = 1;
+
+/// A plan that was accepted, with what this operator's rows were then.
+#[derive(Debug)]
+pub(super) struct Task {
+    plan: Arc<dyn ExecutionPlan>,
+    tables: Arc<Catalog>,
+    sql: Sql,
+    running: Running,
+    properties: Arc<PlanProperties>,
+}
+
+/// How many tasks run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Running(Arc<AtomicUsize>);
+
+/// A task that runs.
+struct Run(Running);
+
+impl Running {
+    pub(super) fn count(&self) -> usize {
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn begin(&self) -> Run {
+        self.0.fetch_add(1, Ordering::AcqRel);
+        Run(self.clone())
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Task {
+    pub(super) fn new(
+        plan: Arc<dyn ExecutionPlan>,
+        tables: Arc<Catalog>,
+        sql: Sql,
+        running: Running,
+    ) -> Self {
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(ending::sent_schema(&plan.schema())),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        Self { plan, tables, sql, running, properties: Arc::new(properties) }
+    }
+}
+
+/// What a task runs.
+struct Work {
+    plan: Arc<dyn ExecutionPlan>,
+    tables: Arc<Catalog>,
+    sql: Sql,
+    sent: SchemaRef,
+}
+
+/// Runs a task where queries run, and hands over its rows and then its end.
+async fn run(work: Work, stop: Stop, sender: mpsc::Sender<RecordBatch>) -> Result<()> {
+    let Work { plan, tables, sql, sent } = work;
+    let context = sql.context("", &tables);
+    let plan = expand::expand(plan, &tables, &context.state()).await?;
+    let mut rows = execute_stream(yielding(plan, &stop)?, context.task_ctx())?;
+    while let Some(batch) = rows.next().await {
+        if sender.send(ending::rows(&batch?, &sent)?).await.is_err() {
+            return Ok(());
+        }
+    }
+    let _ = sender.send(ending::end(&sent)?).await;
+    Ok(())
+}
+
+/// The rows of a task that runs. Dropping it stops the work.
+struct Rows {
+    batches: mpsc::Receiver<RecordBatch>,
+    work: JoinSet<Result<()>>,
+    stop: Stop,
+    _run: Run,
+}
+
+impl Rows {
+    /// The next rows, or how the work failed.
+    async fn next(&mut self) -> Option<Result<RecordBatch>> {
+        if let Some(batch) = self.batches.recv().await {
+            return Some(Ok(batch));
+        }
+        match self.work.join_next().await? {
+            Ok(ended) => ended.err().map(Err),
+            Err(error) => Some(Err(DataFusionError::External(Box::new(error)))),
+        }
+    }
+}
+
+impl Drop for Rows {
+    fn drop(&mut self) {
+        self.stop.now();
+    }
+}
+
+impl DisplayAs for Task {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Task")
+    }
+}
+
+impl ExecutionPlan for Task {
+    fn name(&self) -> &'static str {
+        "Task"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn execute(&self, _: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let sent = self.schema();
+        let (sender, batches) = mpsc::channel(BATCHES_READY);
+        let stop = Stop::after(TIME_MAX);
+        let work = Work {
+            plan: Arc::clone(&self.plan),
+            tables: Arc::clone(&self.tables),
+            sql: self.sql.clone(),
+            sent: Arc::clone(&sent),
+        };
+        let work = self.sql.workers().run(run(work, stop.clone(), sender));
+        let rows = Rows { batches, work, stop, _run: self.running.begin() };
+        let rows = stream::unfold(rows, |mut rows| async {
+            let next = rows.next().await?;
+            Some((next, rows))
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(sent, rows)))
+    }
+}

@@ -1,0 +1,171 @@
+//! The operator's side: a service that runs tasks of query nodes on this node's own rows. It goes on
+//! the node's network port. With `link`, this is where datafusion-distributed is used.
+//!
+//! A task, top to bottom: every call is checked (version, then who asks); the plan is read; `gate`
+//! refuses what this operator does not run; the rows are what they are at that moment, for all tasks
+//! of the query; when it is read from, `expand` plans it again and `task` runs it.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use datafusion::common::plan_err;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::error::Result;
+use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::prelude::SessionContext;
+use datafusion_distributed::{
+    CompressionType, DistributedExt, Worker as Service, WorkerPlanRewriteEvent,
+    WorkerPlanRewriteEventResponse, WorkerQueryContext,
+};
+use tonic::metadata::MetadataMap;
+use tonic::service::Routes;
+use tonic::service::interceptor::InterceptedService;
+use tonic::{Request, Status};
+
+use super::codec::Codec;
+use super::scan::OperatorScan;
+use super::task::{Running, Task};
+use super::{gate, protocol};
+use crate::sql::{Catalog, Sql};
+
+/// How large a plan may be, in bytes.
+const PLAN_BYTES_MAX: usize = 64 << 20;
+
+/// Decides whether a caller may have tasks run: an error says why not.
+pub type Admission = Arc<dyn Fn(&Caller<'_>) -> Result<(), String> + Send + Sync>;
+
+/// What this operator is known by in the network, once it is.
+pub type Identity = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+
+/// Who calls, as far as the call tells.
+#[derive(Debug)]
+pub struct Caller<'a> {
+    headers: &'a MetadataMap,
+}
+
+impl Caller<'_> {
+    /// A header of the call.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}
+
+/// Runs tasks of query nodes. Clones are the same.
+#[derive(Clone)]
+pub struct Worker {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    id: Identity,
+    sql: Sql,
+    admission: Admission,
+    running: Running,
+    /// The rows that the queries under way see, by query.
+    queries: Mutex<HashMap<String, Weak<Catalog>>>,
+}
+
+impl Worker {
+    /// Runs tasks for the operator of this id, on these rows.
+    pub fn new(id: Identity, sql: &Sql, admission: Admission) -> Self {
+        let inner = Inner {
+            id,
+            sql: sql.clone(),
+            admission,
+            running: Running::default(),
+            queries: Mutex::default(),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// How many tasks run at this moment.
+    pub fn running(&self) -> usize {
+        self.inner.running.count()
+    }
+
+    /// The service, to be served over HTTP/2.
+    pub fn service(&self) -> Routes {
+        let sessions = Arc::clone(&self.inner);
+        let session = move |query: WorkerQueryContext| {
+            let inner = Arc::clone(&sessions);
+            async move { inner.session(query) }
+        };
+        let service = Service::from_session_builder(session).with_version(protocol::version());
+        let service = service.into_worker_server().max_decoding_message_size(PLAN_BYTES_MAX);
+        let inner = Arc::clone(&self.inner);
+        let check = move |request: Request<()>| inner.check(request);
+        Routes::new(InterceptedService::new(service, check))
+    }
+}
+
+impl Inner {
+    /// Every call: the version, then who asks.
+    #[expect(clippy::result_large_err, reason = "it is tonic's")]
+    fn check(&self, request: Request<()>) -> Result<Request<()>, Status> {
+        let caller = Caller { headers: request.metadata() };
+        let (own, other) = (protocol::version(), caller.header(protocol::VERSION));
+        if other != Some(own.as_str()) {
+            let other = other.unwrap_or("none");
+            let message = format!("it speaks version {own}, and this node version {other}");
+            return Err(Status::failed_precondition(message));
+        }
+        (self.admission)(&caller).map_err(Status::unauthenticated)?;
+        Ok(request)
+    }
+
+    /// What a plan is read with: functions by name, our own steps, and the gate.
+    fn session(self: Arc<Self>, query: WorkerQueryContext) -> Result<SessionState> {
+        let header = |name: &str| query.headers.get(name).and_then(|value| value.to_str().ok());
+        let compression = match header(protocol::COMPRESSION) {
+            Some(protocol::LZ4) => Some(CompressionType::LZ4_FRAME),
+            _ => None,
+        };
+        let tables = self.tables(header(protocol::QUERY).unwrap_or_default());
+        let state = query.builder.with_distributed_compression(compression)?.build();
+        let context = SessionContext::new_with_state(state);
+        self.sql.register_functions(&context);
+        let accept = move |event: WorkerPlanRewriteEvent<'_>| {
+            let task = self.accept(event, &tables)?;
+            Ok(WorkerPlanRewriteEventResponse::new(Arc::new(task)))
+        };
+        let builder = SessionStateBuilder::new_from_existing(context.state());
+        Ok(builder
+            .with_distributed_user_codec(Codec)
+            .with_distributed_worker_plan_rewrite_handler(accept)
+            .build())
+    }
+
+    fn accept(&self, event: WorkerPlanRewriteEvent<'_>, tables: &Arc<Catalog>) -> Result<Task> {
+        let Some(id) = (self.id)() else {
+            return plan_err!("this operator is not in the ledger yet");
+        };
+        gate::check(&event.plan, &id)?;
+        event.plan.apply(|step| {
+            if let Some(scan) = step.downcast_ref::<OperatorScan>() {
+                // Taken now: all tasks of a query are accepted before any of them runs.
+                let _ = tables.source(&scan.dbms, &scan.table);
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        Ok(Task::new(event.plan, Arc::clone(tables), self.sql.clone(), self.running.clone()))
+    }
+
+    /// The rows that a query sees: the same for all of its tasks, as long as it has any.
+    fn tables(&self, query: &str) -> Arc<Catalog> {
+        let mut queries = self.queries.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = queries.get(query).and_then(Weak::upgrade) {
+            return known;
+        }
+        queries.retain(|_, tables| tables.strong_count() > 0);
+        let tables = Arc::new(self.sql.snapshots());
+        queries.insert(query.to_owned(), Arc::downgrade(&tables));
+        tables
+    }
+}
+
+impl fmt::Debug for Worker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker").field("id", &(self.inner.id)()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,67 @@
+//! What one query is planned and run with: its tables as they were when it first named them, and its
+//! memory. On the network also its work on the operators.
+
+use std::sync::Arc;
+
+use datafusion::error::DataFusionError;
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::prelude::SessionContext;
+
+use super::catalog::Catalog;
+use super::error::Error;
+use super::explain::Plan;
+use super::physical;
+use crate::network::{self, Explained, Job};
+
+/// What one query is planned and run with.
+pub(super) struct Session {
+    pub(super) context: SessionContext,
+    pub(super) tables: Arc<Catalog>,
+    /// The query's work on operators, when it is asked on the network.
+    pub(super) job: Option<Arc<Job>>,
+}
+
+/// The steps of a query, ready to run.
+pub(super) struct Steps {
+    pub(super) physical: Arc<dyn ExecutionPlan>,
+    /// The same for people.
+    pub(super) plan: Plan,
+}
+
+/// Why a plan cannot be divided.
+fn undivided(error: DataFusionError) -> Error {
+    network::Error::find(&error).map_or_else(|| Error::Plan(error), Error::Network)
+}
+
+impl Session {
+    /// The state in which names without a database are of this one.
+    pub(super) fn state_in(&self, dbms: &str) -> SessionState {
+        let mut state = self.context.state();
+        state.config_mut().options_mut().catalog.default_schema = dbms.to_owned();
+        state
+    }
+
+    /// The steps of a plan. On the network they are divided between the operators and this node.
+    pub(super) async fn steps(&self, plan: &LogicalPlan) -> Result<Steps, Error> {
+        let state = self.context.state();
+        let logical = state.optimize(plan).map_err(Error::Plan)?;
+        let physical = Box::pin(physical::plan(&state, &logical)).await?;
+        let Some(job) = &self.job else {
+            let plan = Plan::new(&logical, physical.as_ref(), None);
+            return Ok(Steps { physical, plan });
+        };
+        let physical = job.divide(physical).map_err(undivided)?;
+        let plan = Plan::new(&logical, physical.as_ref(), Some(Explained::of(&physical)));
+        Ok(Steps { physical, plan })
+    }
+
+    /// Gives operators their part of the steps, before anything runs.
+    pub(super) async fn open(&self, physical: &Arc<dyn ExecutionPlan>) -> Result<(), Error> {
+        match &self.job {
+            Some(job) => job.open(physical).await.map_err(Error::Network),
+            None => Ok(()),
+        }
+    }
+}

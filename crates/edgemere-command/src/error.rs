@@ -246,6 +246,9 @@ pub enum Error {
     /// A query was refused, or failed.
     #[error(transparent)]
     Sql(#[from] edgemere_engine::sql::Error),
+    /// A query cannot be asked of this node, and could be asked of the network.
+    #[error("{0} on this node")]
+    OnNetwork(edgemere_engine::sql::Error),
     /// The text names no node to send a command to.
     #[error("cannot tell which nodes \"{destination}\" are")]
     NoDestination {
@@ -393,7 +396,7 @@ impl Error {
             Self::PeerFailed { kind, .. } | Self::File { kind, .. } => *kind,
             Self::ScriptLine { source, .. } => source.kind(),
             Self::Ledger(error) => ledger_kind(error),
-            Self::Sql(error) => sql_kind(error),
+            Self::Sql(error) | Self::OnNetwork(error) => sql_kind(error),
             Self::Engine(error) => engine_kind(error),
             Self::Internal { .. } => Kind::Internal,
         }
@@ -415,7 +418,7 @@ impl Error {
             Self::UnknownVariable { .. } => Code::UNINITIALIZED,
             Self::UnknownTable { .. } => Code::TABLE_NOT_DECLARED,
             Self::Ledger(error) => ledger_code(error),
-            Self::Sql(error) => sql_code(error),
+            Self::Sql(error) | Self::OnNetwork(error) => sql_code(error),
             Self::NotOperator => Code::NO_OPERATOR,
             Self::SameContent { .. } => Code::DUPLICATE_FILE,
             Self::Engine(error) => engine_code(error),
@@ -478,6 +481,11 @@ impl Error {
             Self::NoQuery { .. } => Some("\"query status all\" lists the queries".into()),
             Self::Ledger(error) => error.hint(),
             Self::Sql(error) => error.hint(),
+            Self::OnNetwork(_) => Some(
+                "the network has it: ask with \"run client () sql …\" or the header \"destination: \
+                 network\""
+                    .into(),
+            ),
             Self::NotOperator => {
                 Some("send the rows to an operator: \"get data nodes\" lists them".into())
             }

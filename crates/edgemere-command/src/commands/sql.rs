@@ -9,7 +9,8 @@ pub(crate) mod series;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use edgemere_engine::sql::{Scope, Times, Zone, collect};
+use edgemere_engine::network::Placement;
+use edgemere_engine::sql::{Error as SqlError, Scope, Times, Zone, collect};
 
 use self::extend::Column;
 use super::Declared;
@@ -22,6 +23,7 @@ use crate::language::cursor::Cursor;
 use crate::language::lexer::{Token, quote, word_or_quote};
 use crate::language::options::{Options, Output};
 use crate::language::term::Term;
+use crate::placement::Places;
 use crate::reply::Reply;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -140,7 +142,8 @@ Two formats are for programs that must know when they have all rows: \"batch\" c
             subset: context.delivery.subset,
         };
         let statistics = self.options.flag("stat", true)?;
-        let mut query = context.sql().ask(&self.dbms, &self.sql, &scope).await?;
+        let asked = context.sql().ask(&self.dbms, &self.sql, &scope).await;
+        let mut query = asked.map_err(|error| self.elsewhere(error, context))?;
         if let Some(limit) = limit {
             return Ok(Reply::collected(collect(query, limit).await?, times));
         }
@@ -153,6 +156,24 @@ impl Sql {
     /// How long a query on the network may take, where the request says so.
     fn timeout(&self, context: &Context<'_>) -> Option<Duration> {
         context.delivery.timeout.filter(|_| context.on_network)
+    }
+
+    /// What is not on this node may be on others.
+    fn elsewhere(&self, source: SqlError, context: &Context<'_>) -> Error {
+        let table = match &source {
+            SqlError::UnknownDatabase { .. } => None,
+            SqlError::UnknownTable { table, .. } => Some(table),
+            _ => return source.into(),
+        };
+        let places = Places(context.node.ledger().clone());
+        let is_there = match table {
+            Some(table) => places.tables(&self.dbms).contains(table),
+            None => places.databases().contains(&self.dbms),
+        };
+        match is_there && !context.on_network {
+            true => Error::OnNetwork(source),
+            false => source.into(),
+        }
     }
 
     fn parse_options(&mut self, cursor: &mut Cursor<'_>) -> Result<(), Error> {

@@ -1,4 +1,5 @@
-//! Runs golden scripts on nodes of this process, which reach each other without sockets.
+//! Runs golden scripts on nodes of this process, which reach each other without sockets. Only queries of
+//! the network go over one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -13,23 +14,29 @@ use edgemere_command::{
 };
 use edgemere_engine::Engine;
 use edgemere_engine::ingest::Input;
-use edgemere_engine::network::{Credentials, Operator};
+use edgemere_engine::network::{Credentials, Operator, Worker};
 use edgemere_ledger::{Changes, Ledger, Policy, Position};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use goldenscript::Context;
 use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
+use tonic::transport::Server;
+use tonic::transport::server::TcpIncoming;
 
 /// The first node's ports; the others' follow.
 const NETWORK_PORT: u16 = 33001;
 const HTTP_PORT: u16 = 34001;
 
 pub(crate) struct Runner {
-    runtime: tokio::runtime::Runtime,
+    runtime: Runtime,
     network: Arc<Network>,
     nodes: BTreeMap<String, TestNode>,
     stopped: BTreeMap<String, (TempDir, Kinds)>,
+    /// The ports that differ from run to run, and those that are shown for them.
+    ports: BTreeMap<u16, u16>,
     numbers: regex::Regex,
     dates: regex::Regex,
     hashes: regex::Regex,
@@ -39,6 +46,8 @@ struct TestNode {
     node: Arc<Node>,
     folder: TempDir,
     kind: Kinds,
+    /// What its service for queries of the network runs on.
+    service: Option<Runtime>,
 }
 
 /// What a node is made as.
@@ -47,6 +56,8 @@ struct Kinds {
     roles: Vec<Role>,
     master: Option<String>,
     index: u16,
+    /// The port that it really has, when it serves queries of the network.
+    port: Option<u16>,
 }
 
 #[derive(goldenscript::Command)]
@@ -57,6 +68,9 @@ pub(crate) enum Command {
         roles: String,
         #[arg(key)]
         master: Option<String>,
+        /// Whether it answers queries of the network, which it does on a socket.
+        #[arg(key, optional)]
+        serve: bool,
     },
     /// Brings a node in step with its master.
     Sync(String),
@@ -90,15 +104,16 @@ impl Runner {
             network: Arc::default(),
             nodes: BTreeMap::new(),
             stopped: BTreeMap::new(),
+            ports: BTreeMap::new(),
             numbers: regex::Regex::new(r" *[0-9][0-9,.]*").unwrap(),
             hashes: regex::Regex::new("[0-9a-f]{64}").unwrap(),
             dates: regex::Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z").unwrap(),
         };
-        runner.start("n1", Role::ALL.to_vec(), None);
+        runner.start("n1", Role::ALL.to_vec(), None, false);
         runner
     }
 
-    fn start(&mut self, name: &str, roles: Vec<Role>, master: Option<String>) {
+    fn start(&mut self, name: &str, roles: Vec<Role>, master: Option<String>, serve: bool) {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("scripts")).unwrap();
         let index = u16::try_from(self.nodes.len()).unwrap();
@@ -106,13 +121,24 @@ impl Runner {
             Some(known) => known.node.settings().network.to_string(),
             None => name,
         };
-        let kind = Kinds { roles, master: master.map(address), index };
+        let kind = Kinds { roles, master: master.map(address), index, port: serve.then_some(0) };
+        self.run_node(name, kind, folder);
+    }
+
+    fn run_node(&mut self, name: &str, mut kind: Kinds, folder: TempDir) {
+        let address = |port| std::net::TcpListener::bind(("127.0.0.1", port)).unwrap();
+        let listener = kind.port.map(address);
+        kind.port = listener.as_ref().map(|listener| listener.local_addr().unwrap().port());
         let node = self.open(name, &kind, folder.path());
-        self.nodes.insert(name.into(), TestNode { node, folder, kind });
+        self.ports.extend(kind.port.map(|port| (port, NETWORK_PORT + kind.index)));
+        let service = listener.map(|listener| serve(listener, &node));
+        self.nodes.insert(name.into(), TestNode { node, folder, kind, service });
     }
 
     fn open(&self, name: &str, kind: &Kinds, folder: &Path) -> Arc<Node> {
         let address = |port: u16| SocketAddr::from(([127, 0, 0, 1], port + kind.index));
+        let network =
+            kind.port.map_or_else(|| address(NETWORK_PORT), |port| ([127, 0, 0, 1], port).into());
         let (ledger, _) = Ledger::open(folder).unwrap();
         let (engine, _) = Engine::open(&folder.join("rows")).unwrap();
         let node = Node::new(Settings {
@@ -120,8 +146,8 @@ impl Runner {
             roles: kind.roles.clone(),
             company: "New Company".into(),
             cluster: format!("{name}-cluster"),
-            network: address(NETWORK_PORT),
-            bind: address(NETWORK_PORT),
+            network,
+            bind: network,
             http: address(HTTP_PORT),
             master: kind.master.clone(),
             register: kind.master.is_some(),
@@ -139,7 +165,12 @@ impl Runner {
 
     /// Forgets a node, so that its ledger is closed and nobody reaches it.
     fn stop(&mut self, name: &str) -> (TempDir, Kinds) {
-        let TestNode { node, folder, kind } = self.nodes.remove(name).expect("no such node");
+        let TestNode { node, folder, kind, service } =
+            self.nodes.remove(name).expect("no such node");
+        if let Some(service) = service {
+            // Its sockets are closed when this returns.
+            service.shutdown_timeout(Duration::from_secs(10));
+        }
         self.network.nodes.lock().unwrap().remove(&node.settings().network.to_string());
         (folder, kind)
     }
@@ -149,8 +180,7 @@ impl Runner {
             Some(stopped) => stopped,
             None => self.stop(name),
         };
-        let node = self.open(name, &kind, folder.path());
-        self.nodes.insert(name.into(), TestNode { node, folder, kind });
+        self.run_node(name, kind, folder);
     }
 
     /// What a node does on its own: fetches, publishes its own policies, and sends what waits.
@@ -211,6 +241,9 @@ impl Runner {
     fn masked(&self, said: &str, shape: bool) -> String {
         let mut said = self.dates.replace_all(said, "<DATE>").into_owned();
         said = self.hashes.replace_all(&said, "<HASH>").into_owned();
+        for (port, shown) in &self.ports {
+            said = said.replace(&port.to_string(), &shown.to_string());
+        }
         for (name, TestNode { node, folder, .. }) in &self.nodes {
             said = said.replace(&node.metadata_version(), &format!("<{name} VERSION>"));
             said = said.replace(&folder.path().display().to_string(), &format!("<{name} DATA>"));
@@ -227,9 +260,9 @@ impl goldenscript::Runner for Runner {
 
     fn run(&mut self, command: &Command, context: &Context) -> Result<String, Box<dyn Error>> {
         match command {
-            Command::Node { name, roles, master } => {
+            Command::Node { name, roles, master, serve } => {
                 let roles = roles.split(',').map(|role| role.parse().unwrap());
-                self.start(name, roles.collect(), master.clone());
+                self.start(name, roles.collect(), master.clone(), *serve);
                 Ok(String::new())
             }
             Command::Sync(name) => self.sync(name),
@@ -259,6 +292,21 @@ impl goldenscript::Runner for Runner {
             }
         }
     }
+}
+
+/// Answers queries of the network.
+fn serve(listener: std::net::TcpListener, node: &Arc<Node>) -> Runtime {
+    listener.set_nonblocking(true).unwrap();
+    let known = Arc::downgrade(node);
+    let id = Arc::new(move || sync::operator_id(known.upgrade()?.as_ref()));
+    let worker = Worker::new(id, node.engine().sql(), Arc::new(|_: &_| Ok(())));
+    let threads = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    threads.spawn(async move {
+        let incoming = TcpIncoming::from(TcpListener::from_std(listener).unwrap());
+        let server = Server::builder().add_routes(worker.service());
+        server.serve_with_incoming(incoming).await.unwrap();
+    });
+    threads
 }
 
 /// An error with everything that is known of it.

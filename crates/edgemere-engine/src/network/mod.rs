@@ -27,6 +27,7 @@ mod expand;
 mod explain;
 mod gate;
 mod gather;
+mod held;
 mod link;
 mod operators;
 mod planner;

@@ -1,8 +1,8 @@
 //! A task while an operator runs it.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use arrow::array::RecordBatch;
@@ -21,6 +21,7 @@ use futures_util::{StreamExt, stream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use super::worker::{Inner, ended};
 use super::{ending, expand};
 use crate::sql::{Catalog, Sql, Stop, yielding};
 
@@ -30,13 +31,12 @@ const TIME_MAX: Duration = Duration::from_secs(24 * 3600);
 /// How many batches are ready before they are sent.
 const BATCHES_READY: usize = 1;
 
-/// A plan that was accepted, with what this operator's rows were then.
+/// A plan that was accepted, with what this operator's rows were then, as long as the query lives.
 #[derive(Debug)]
 pub(super) struct Task {
     plan: Arc<dyn ExecutionPlan>,
-    tables: Arc<Catalog>,
-    sql: Sql,
-    running: Running,
+    tables: Weak<Catalog>,
+    worker: Weak<Inner>,
     properties: Arc<PlanProperties>,
 }
 
@@ -67,9 +67,8 @@ impl Drop for Run {
 impl Task {
     pub(super) fn new(
         plan: Arc<dyn ExecutionPlan>,
-        tables: Arc<Catalog>,
-        sql: Sql,
-        running: Running,
+        tables: &Arc<Catalog>,
+        worker: &Arc<Inner>,
     ) -> Self {
         let properties = PlanProperties::new(
             EquivalenceProperties::new(ending::sent_schema(&plan.schema())),
@@ -77,7 +76,8 @@ impl Task {
             EmissionType::Incremental,
             Boundedness::Bounded,
         );
-        Self { plan, tables, sql, running, properties: Arc::new(properties) }
+        let (tables, worker) = (Arc::downgrade(tables), Arc::downgrade(worker));
+        Self { plan, tables, worker, properties: Arc::new(properties) }
     }
 }
 
@@ -165,17 +165,20 @@ impl ExecutionPlan for Task {
     }
 
     fn execute(&self, _: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let Some((tables, worker)) = self.tables.upgrade().zip(self.worker.upgrade()) else {
+            return ended();
+        };
         let sent = self.schema();
         let (sender, batches) = mpsc::channel(BATCHES_READY);
         let stop = Stop::after(TIME_MAX);
         let work = Work {
             plan: Arc::clone(&self.plan),
-            tables: Arc::clone(&self.tables),
-            sql: self.sql.clone(),
+            tables,
+            sql: worker.sql.clone(),
             sent: Arc::clone(&sent),
         };
-        let work = self.sql.workers().run(run(work, stop.clone(), sender));
-        let rows = Rows { batches, work, stop, _run: self.running.begin() };
+        let work = worker.sql.workers().run(run(work, stop.clone(), sender));
+        let rows = Rows { batches, work, stop, _run: worker.running.begin() };
         let rows = stream::unfold(rows, |mut rows| async {
             let next = rows.next().await?;
             Some((next, rows))

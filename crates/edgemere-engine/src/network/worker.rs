@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use datafusion::common::plan_err;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{exec_err, plan_err};
 use datafusion::error::Result;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::SessionContext;
@@ -24,6 +24,7 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::{Request, Status};
 
 use super::codec::Codec;
+use super::held::Held;
 use super::scan::OperatorScan;
 use super::task::{Running, Task};
 use super::{gate, protocol};
@@ -57,11 +58,12 @@ pub struct Worker {
     inner: Arc<Inner>,
 }
 
-struct Inner {
+/// What all calls share.
+pub(super) struct Inner {
     id: Identity,
-    sql: Sql,
+    pub(super) sql: Sql,
     admission: Admission,
-    running: Running,
+    pub(super) running: Running,
     /// The rows that the queries under way see, by query.
     queries: Mutex<HashMap<String, Weak<Catalog>>>,
 }
@@ -86,15 +88,17 @@ impl Worker {
 
     /// The service, to be served over HTTP/2.
     pub fn service(&self) -> Routes {
-        let sessions = Arc::clone(&self.inner);
+        // The service keeps its tasks for a while, and through them itself: it has no hold on rows.
+        let inner = Arc::downgrade(&self.inner);
         let session = move |query: WorkerQueryContext| {
-            let inner = Arc::clone(&sessions);
-            async move { inner.session(query) }
+            let session = inner.upgrade().map(|inner| inner.session(query));
+            async move { session.unwrap_or_else(ended) }
         };
         let service = Service::from_session_builder(session).with_version(protocol::version());
         let service = service.into_worker_server().max_decoding_message_size(PLAN_BYTES_MAX);
         let inner = Arc::clone(&self.inner);
         let check = move |request: Request<()>| inner.check(request);
+        let service = Held::new(service, Arc::clone(&self.inner));
         Routes::new(InterceptedService::new(service, check))
     }
 }
@@ -115,7 +119,7 @@ impl Inner {
     }
 
     /// What a plan is read with: functions by name, our own steps, and the gate.
-    fn session(self: Arc<Self>, query: WorkerQueryContext) -> Result<SessionState> {
+    fn session(self: &Arc<Self>, query: WorkerQueryContext) -> Result<SessionState> {
         let header = |name: &str| query.headers.get(name).and_then(|value| value.to_str().ok());
         let compression = match header(protocol::COMPRESSION) {
             Some(protocol::LZ4) => Some(CompressionType::LZ4_FRAME),
@@ -125,8 +129,12 @@ impl Inner {
         let state = query.builder.with_distributed_compression(compression)?.build();
         let context = SessionContext::new_with_state(state);
         self.sql.register_functions(&context);
+        let (inner, tables) = (Arc::downgrade(self), Arc::downgrade(&tables));
         let accept = move |event: WorkerPlanRewriteEvent<'_>| {
-            let task = self.accept(event, &tables)?;
+            let Some((inner, tables)) = inner.upgrade().zip(tables.upgrade()) else {
+                return ended();
+            };
+            let task = inner.accept(event, &tables)?;
             Ok(WorkerPlanRewriteEventResponse::new(Arc::new(task)))
         };
         let builder = SessionStateBuilder::new_from_existing(context.state());
@@ -136,7 +144,11 @@ impl Inner {
             .build())
     }
 
-    fn accept(&self, event: WorkerPlanRewriteEvent<'_>, tables: &Arc<Catalog>) -> Result<Task> {
+    fn accept(
+        self: &Arc<Self>,
+        event: WorkerPlanRewriteEvent<'_>,
+        tables: &Arc<Catalog>,
+    ) -> Result<Task> {
         let Some(id) = (self.id)() else {
             return plan_err!("this operator is not in the ledger yet");
         };
@@ -148,11 +160,11 @@ impl Inner {
             }
             Ok(TreeNodeRecursion::Continue)
         })?;
-        Ok(Task::new(event.plan, Arc::clone(tables), self.sql.clone(), self.running.clone()))
+        Ok(Task::new(event.plan, tables, self))
     }
 
     /// The rows that a query sees: the same for all of its tasks, as long as it has any.
-    fn tables(&self, query: &str) -> Arc<Catalog> {
+    pub(super) fn tables(&self, query: &str) -> Arc<Catalog> {
         let mut queries = self.queries.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = queries.get(query).and_then(Weak::upgrade) {
             return known;
@@ -161,6 +173,17 @@ impl Inner {
         let tables = Arc::new(self.sql.snapshots());
         queries.insert(query.to_owned(), Arc::downgrade(&tables));
         tables
+    }
+}
+
+/// What is told to a call whose query is over already.
+pub(super) fn ended<T>() -> Result<T> {
+    exec_err!("the query has ended")
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inner").finish_non_exhaustive()
     }
 }
 

@@ -105,7 +105,6 @@ impl Worker {
 
 impl Inner {
     /// Every call: the version, then who asks.
-    #[expect(clippy::result_large_err, reason = "it is tonic's")]
     fn check(&self, request: Request<()>) -> Result<Request<()>, Status> {
         let caller = Caller { headers: request.metadata() };
         let (own, other) = (protocol::version(), caller.header(protocol::VERSION));

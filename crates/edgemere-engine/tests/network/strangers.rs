@@ -20,6 +20,7 @@ use edgemere_engine::network::{Credentials, Error, Operator, Patience, Placement
 use edgemere_engine::sql;
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, stream};
+use tonic::codegen::http::HeaderMap;
 use tonic::metadata::{MetadataKey, MetadataMap};
 use tonic::transport::Endpoint;
 
@@ -49,6 +50,40 @@ async fn a_caller_without_the_key_gets_nothing() {
         assert!(matches!(error, sql::Error::Network(Error::Denied { .. })), "{error:?}");
         assert!(error.to_string().contains("it does not know the key"), "{error}");
     }
+}
+
+/// Shows the key, and believes nobody.
+#[derive(Debug)]
+struct Doubts;
+
+impl Credentials for Doubts {
+    fn headers<'a>(
+        &'a self,
+        _: &'a Operator,
+        _: bool,
+    ) -> BoxFuture<'a, Result<Vec<(String, String)>, String>> {
+        Box::pin(async { Ok(vec![token()]) })
+    }
+
+    fn trusts(&self, call: &HeaderMap, status: u16, answer: &HeaderMap) -> bool {
+        assert_eq!(call.get("authorization").unwrap(), token().1.as_str());
+        assert_eq!(
+            (status, answer.get("content-type").unwrap().as_bytes()),
+            (200, &b"application/grpc"[..])
+        );
+        false
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_not_believed_is_no_answer() {
+    let cluster = Cluster::start(1).await;
+    cluster.fill("devices", devices(), Split(&[1])).await;
+    let placement = Arc::clone(&cluster.places) as Arc<dyn Placement>;
+    let sql = cluster.whole.sql().on_network(placement, Arc::new(Doubts), Patience::default());
+    let error = sql.query(DBMS, "select * from devices", None).await.unwrap_err();
+    assert!(matches!(error, sql::Error::Network(Error::Denied { .. })), "{error:?}");
+    assert!(error.to_string().contains("does not prove to be of the network"), "{error}");
 }
 
 /// Sends a plan as it is, and gives what the operator says.

@@ -1,7 +1,6 @@
 //! Serves a port: so many connections, HTTP/1.1 or HTTP/2 on each, and their end when the node stops.
 //! What is asked, and who may ask, is the router's business; here is only who may stay.
 
-use std::future::Future;
 use std::io;
 use std::pin::pin;
 use std::time::Duration;
@@ -175,15 +174,13 @@ fn builder() -> Builder<TokioExecutor> {
 }
 
 /// Ends when a visitor has been there for longer than it may; never, of one that may stay.
-fn overstays(visitor: &Visitor, patience: Patience) -> impl Future<Output = ()> {
-    async move {
-        tokio::time::sleep(patience.ask).await;
-        if visitor.has_asked() {
-            tokio::time::sleep(patience.prove.saturating_sub(patience.ask)).await;
-        }
-        if visitor.may_stay() {
-            std::future::pending().await
-        }
+async fn overstays(visitor: &Visitor, patience: Patience) {
+    tokio::time::sleep(patience.ask).await;
+    if visitor.has_asked() {
+        tokio::time::sleep(patience.prove.saturating_sub(patience.ask)).await;
+    }
+    if visitor.may_stay() {
+        std::future::pending().await
     }
 }
 

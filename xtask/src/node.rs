@@ -35,6 +35,17 @@ pub(crate) struct Spec {
     pub(crate) role: &'static str,
 }
 
+/// Which network a node is of.
+#[derive(Clone, Copy)]
+pub(crate) enum Joining {
+    /// None: it stands alone, and tells nobody of itself.
+    Alone,
+    /// One of its own, which others may join.
+    First,
+    /// That of a master at an address.
+    Master(SocketAddr),
+}
+
 /// The addresses a node has bound, as it writes them to `node.json` when it is ready.
 #[derive(Clone, Copy, Deserialize)]
 pub(crate) struct Bound {
@@ -48,6 +59,7 @@ pub(crate) struct Node {
     /// From the start of the process until `node.json` was there.
     pub(crate) started_in: Duration,
     spec: Spec,
+    joining: Joining,
     child: Child,
     folder: TempDir,
 }
@@ -55,15 +67,23 @@ pub(crate) struct Node {
 impl Node {
     /// Starts a node in a folder of its own, and waits until it is ready.
     pub(crate) fn start(binary: &Path, spec: Spec) -> Result<Self> {
-        let folder = tempfile::Builder::new().prefix("edgemere-xtask-").tempdir()?;
-        Self::start_in(binary, spec, folder)
+        Self::join(binary, spec, Joining::Alone)
     }
 
-    fn start_in(binary: &Path, spec: Spec, folder: TempDir) -> Result<Self> {
+    /// The same for a node of a network.
+    pub(crate) fn join(binary: &Path, spec: Spec, joining: Joining) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("edgemere-xtask-").tempdir()?;
+        Self::start_in(binary, spec, joining, folder)
+    }
+
+    fn start_in(binary: &Path, spec: Spec, joining: Joining, folder: TempDir) -> Result<Self> {
         let begin = Instant::now();
-        let mut child = spawn(binary, spec, folder.path())?;
+        let mut child = spawn(binary, spec, joining, folder.path())?;
         match ready(&mut child, folder.path(), begin) {
-            Ok(bound) => Ok(Self { bound, started_in: begin.elapsed(), spec, child, folder }),
+            Ok(bound) => {
+                let started_in = begin.elapsed();
+                Ok(Self { bound, started_in, spec, joining, child, folder })
+            }
             Err(error) => {
                 stop(&mut child);
                 let log = log_tail(folder.path());
@@ -79,7 +99,7 @@ impl Node {
         let folder = std::mem::replace(&mut self.folder, empty);
         // What it wrote when it was ready must not be taken for what it writes now.
         let _ = fs::remove_file(folder.path().join("data").join("node.json"));
-        Self::start_in(binary, self.spec, folder)
+        Self::start_in(binary, self.spec, self.joining, folder)
     }
 
     /// The folder of the node's data.
@@ -102,7 +122,7 @@ impl Drop for Node {
     }
 }
 
-fn spawn(binary: &Path, spec: Spec, folder: &Path) -> Result<Child> {
+fn spawn(binary: &Path, spec: Spec, joining: Joining, folder: &Path) -> Result<Child> {
     let log = File::create(folder.join("node.log"))?;
     // Neither the person's settings nor those of a project around may change a run.
     File::create(folder.join("edgemere.toml"))?;
@@ -111,11 +131,19 @@ fn spawn(binary: &Path, spec: Spec, folder: &Path) -> Result<Child> {
         .args(["node", "--name", spec.name, "--role", spec.role, "--data"])
         .arg(folder.join("data"))
         .args(["--http", "127.0.0.1:0", "--network", "127.0.0.1:0"])
-        .args(["--company", "New Company", "--register", "false"])
+        .args(["--company", "New Company"])
         .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(log);
+    match joining {
+        Joining::Alone => command.args(["--register", "false"]),
+        Joining::First => &mut command,
+        Joining::Master(address) => {
+            let cluster = format!("cluster of {}", spec.name);
+            command.args(["--master", &address.to_string(), "--cluster", &cluster])
+        }
+    };
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("EDGEMERE_") {
             command.env_remove(name);

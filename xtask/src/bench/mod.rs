@@ -7,6 +7,7 @@ mod commands;
 mod connection;
 mod duckdb;
 mod ingest;
+mod network;
 mod process;
 mod queries;
 mod rows;
@@ -52,6 +53,7 @@ const PARTS: &[Part] = &[
     Part { name: "ingest", title: "Rows in, durable and visible", run: ingest::run },
     Part { name: "queries", title: "SQL beside DuckDB", run: queries::run },
     Part { name: "stream", title: "All rows out", run: stream::run },
+    Part { name: "network", title: "Two operators as one database", run: network::run },
     Part { name: "tables", title: "A start with many tables", run: tables::run },
 ];
 

@@ -72,8 +72,15 @@ pub(super) fn load(address: SocketAddr, rows: std::ops::Range<usize>) -> Result<
 
 /// How many rows a query sees.
 pub(super) fn count(connection: &mut Connection) -> Result<usize> {
+    count_with(connection, &[])
+}
+
+/// How many rows a query sees that is asked with these headers.
+pub(super) fn count_with(connection: &mut Connection, headers: &[(&str, &str)]) -> Result<usize> {
     let command = format!("sql {DBMS} format = mcp select count(*) as n from {TABLE}");
-    let request = connection.get(&command);
+    let mut headers = headers.to_vec();
+    headers.push(("command", &command));
+    let request = connection.request("GET /", &headers, "");
     let answer = connection.ask(&request)?;
     let rows: Value = serde_json::from_str(&answer)?;
     match rows.pointer("/0/n").and_then(Value::as_u64) {

@@ -16,7 +16,8 @@ use crate::terminal;
     long_about = "Send one query to a node and print its rows as they come: a table on a terminal, \
                   CSV in a pipe, or any other format.\n\nExit codes are those of \"edgemere run\".",
     after_help = "Examples:\n  edgemere sql water 'select count(*) from pumps'\n  \
-                  edgemere sql water 'select * from pumps' --format ndjson > pumps.ndjson"
+                  edgemere sql water 'select * from pumps' --format ndjson > pumps.ndjson\n  \
+                  edgemere sql --network water 'select site, avg(level) from tanks group by site'"
 )]
 pub(crate) struct Sql {
     /// The database
@@ -35,6 +36,14 @@ pub(crate) struct Sql {
     #[arg(long, value_name = "SECONDS")]
     max_time: Option<u64>,
 
+    /// Ask all operators of the network as one database, and not the node alone
+    #[arg(long)]
+    network: bool,
+
+    /// With --network: take the rows of the operators that are there when others are not
+    #[arg(long, requires = "network")]
+    subset: bool,
+
     #[command(flatten)]
     pub(super) keys: Flags<ClientKeys>,
 }
@@ -48,10 +57,13 @@ impl Sql {
             let failure = Failure::input("an Arrow stream is not for people");
             return Err(failure.with_hint("write it to a file, as in: … > rows.arrow").into());
         }
-        let mut options = format!("format = {format} and stat = false");
+        // Who is missing is told beside the statistics.
+        let mut options = format!("format = {format} and stat = {}", self.subset);
         options.extend(self.max_time.map(|seconds| format!(" and max_time = {seconds}")));
         let command = edgemere_command::sql_command(&self.dbms, &options, &self.sql.join(" "));
-        let question = Question { command, ..Question::default() };
+        let destination = self.network.then(|| "network".to_owned());
+        let question =
+            Question { command, destination, subset: self.subset, ..Question::default() };
         let client = client(config)?;
         let mut last = b'\n';
         let streamed = client_runtime()?.block_on(client.stream(&question, |piece| {

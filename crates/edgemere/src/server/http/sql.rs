@@ -29,6 +29,11 @@ pub(super) struct Question {
     batch_rows: Option<u64>,
     /// How many seconds it may take.
     max_time: Option<u64>,
+    /// `network`: all operators as one database. Without it, this node.
+    destination: Option<String>,
+    /// Whether the rows of some operators will do when others do not answer.
+    #[serde(default)]
+    subset: bool,
 }
 
 /// The two modes.
@@ -62,7 +67,12 @@ pub(super) async fn query(
         let Json(question) = question.map_err(|error| Failure::bad_json(error.body_text()))?;
         let options = question.options(format_of(&headers, question.mode)?);
         let command = sql_command(&question.dbms, &options, &question.sql);
-        execute(&state, &Request::new(command, principal(&state))).await
+        let request = Request {
+            destination: question.destination.filter(|destination| !destination.is_empty()),
+            subset: question.subset,
+            ..Request::new(command, principal(&state))
+        };
+        execute(&state, &request).await
     };
     match answered.await {
         Ok(rendered) => answer(rendered),

@@ -67,10 +67,12 @@ async fn told(events: &mut Events, times: Times) -> Option<Result<(String, bool)
     Some(match events.next().await? {
         Ok(Event::Rows(batch)) => data(&batch, times).map(|text| (text, false)),
         Ok(Event::Complete { total_rows, missing }) => {
-            let mut complete = json!({ "type": "complete", "total_rows": total_rows });
-            if !missing.is_empty() {
-                complete["missing"] = json!(names(&missing));
-            }
+            let complete = match missing.is_empty() {
+                true => json!({ "type": "complete", "total_rows": total_rows }),
+                false => json!({
+                    "type": "complete", "total_rows": total_rows, "missing": names(&missing),
+                }),
+            };
             Ok((complete.to_string(), true))
         }
         Err(error) => Err(error.into()),

@@ -92,7 +92,9 @@ async fn send(node: &Node, version: &str, plan: Arc<dyn ExecutionPlan>) -> Resul
     let channel = Endpoint::from_shared(address.clone()).unwrap().connect().await.unwrap();
     let mut client = create_worker_client(BoxCloneSyncChannel::new(channel));
     let mut headers = MetadataMap::new();
-    for (name, value) in [("edgemere-protocol".to_owned(), version.to_owned()), token()] {
+    let own = [("edgemere-protocol", version), ("edgemere-query", "of the tests")];
+    let own = own.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    for (name, value) in own.into_iter().chain([token()]) {
         headers.insert(MetadataKey::from_bytes(name.as_bytes()).unwrap(), value.parse().unwrap());
     }
     let request = SetPlanRequest {

@@ -2,7 +2,9 @@
 
 use crate::{
     http::Answer,
-    replay::{exchange::Exchange, form::Form, masks::Masks, ports::Ports},
+    replay::{
+        asked::Asked, exchange::Exchange, form::Form, masks::Masks, ports::Ports, same::same,
+    },
 };
 
 /// Both sides of an exchange, in the form they are compared in.
@@ -25,14 +27,23 @@ pub(crate) struct Rules<'a> {
 
 /// Compares an answer with the captured one.
 pub(crate) fn compare(exchange: &Exchange, answer: &Answer, rules: &Rules<'_>) -> Sides {
-    let command = exchange.command().unwrap_or_default();
-    let form = |reply: &str| Form::of(reply).masked(|text| rules.masks.apply(&command, text));
-    let theirs = form(&rules.ports.rewrite(&exchange.reply));
-    let ours = form(&answer.body);
+    let theirs = settled(exchange, &rules.ports.rewrite(&exchange.reply), rules.masks);
+    let ours = settled(exchange, &answer.body, rules.masks);
     let as_captured = !rules.honest && exchange.status == Some(answer.status.as_u16());
     let status = if as_captured { None } else { status(exchange, answer, &theirs, &ours) };
-    let difference = status.or_else(|| (theirs != ours).then(|| "the replies differ".to_owned()));
+    let difference =
+        status.or_else(|| (!same(&theirs, &ours)).then(|| "the replies differ".to_owned()));
     Sides { theirs, ours, difference }
+}
+
+/// A reply without what depends on the run, and without what a query leaves open.
+pub(crate) fn settled(exchange: &Exchange, reply: &str, masks: &Masks) -> Form {
+    let command = exchange.command().unwrap_or_default();
+    let form = Form::of(reply).masked(|text| masks.apply(&command, text));
+    match Asked::of(exchange) {
+        Some(asked) => asked.settled(form),
+        None => form,
+    }
 }
 
 /// An error object counts as an error whatever status EdgeLake gave it; ours must tell the same

@@ -6,7 +6,7 @@
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use crate::replay::form::Form;
+use crate::replay::{form::Form, same::same};
 
 const DIFFERENCES: &str = include_str!("../../replay/differences.toml");
 
@@ -18,6 +18,18 @@ pub(crate) struct Differences {
     pub(crate) general: Vec<String>,
     #[serde(rename = "difference")]
     pub(crate) entries: Vec<Difference>,
+    /// What is right where EdgeLake is wrong.
+    #[serde(rename = "right")]
+    rights: Vec<Right>,
+}
+
+/// The right answer to exchanges that EdgeLake answers wrong.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Right {
+    ids: Vec<String>,
+    /// Our answer, where it is JSON; else a part of it, as in [`Difference`].
+    pub(crate) ours: String,
 }
 
 /// Exchanges that differ for one reason.
@@ -57,6 +69,36 @@ impl Differences {
     }
 }
 
+impl Differences {
+    pub(crate) fn right(&self, id: &str) -> Option<&Right> {
+        self.rights.iter().find(|right| right.ids.iter().any(|other| other == id))
+    }
+
+    /// Every exchange that is marked wrong has its right answer, and no other.
+    pub(crate) fn check_right(&self, wrong: &[&str]) -> Result<()> {
+        if let Some(id) = wrong.iter().find(|id| self.right(id).is_none()) {
+            bail!("differences.toml: no right answer to \"{id}\"");
+        }
+        let mut ids = self.rights.iter().flat_map(|right| &right.ids);
+        match ids.find(|id| !wrong.contains(&id.as_str())) {
+            Some(id) => bail!("differences.toml: \"{id}\" is not marked wrong"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Right {
+    /// Why our answer is not the right one, if it is not. `right` is [`Right::ours`] in the form it is
+    /// compared in.
+    pub(crate) fn broken_by(&self, right: &Form, ours: &Form) -> Option<String> {
+        let is_right = match right {
+            Form::Json(_) => same(right, ours),
+            _ => ours.to_string().contains(&self.ours),
+        };
+        (!is_right).then(|| format!("not the right answer, which is \"{}\"", self.ours))
+    }
+}
+
 impl Difference {
     /// Why this entry does not hold for our answer, if it does not.
     pub(crate) fn broken_by(&self, ours: &Form) -> Option<String> {
@@ -89,11 +131,31 @@ mod tests {
             reason: String::new(),
             ours: String::new(),
         };
-        let list = |entries| Differences { general: Vec::new(), entries };
+        let list = |entries| Differences { general: Vec::new(), entries, rights: Vec::new() };
         let known = |id: &str| id == "a";
         assert!(list(vec![entry(&["a"])]).check(known).is_ok());
         assert!(list(vec![entry(&["b"])]).check(known).is_err());
         assert!(list(vec![entry(&["a"]), entry(&["a"])]).check(known).is_err());
+    }
+
+    #[test]
+    fn every_wrong_answer_has_its_right_one() {
+        let right = |id: &str| Right { ids: vec![id.to_owned()], ours: "20".to_owned() };
+        let list = Differences {
+            general: Vec::new(),
+            entries: Vec::new(),
+            rights: vec![right("a"), right("b")],
+        };
+        assert!(list.check_right(&["a", "b"]).is_ok());
+        assert!(list.check_right(&["a"]).is_err());
+        assert!(list.check_right(&["a", "b", "c"]).is_err());
+        let is_right = |right: &str, ours: &str| {
+            let right = Right { ids: Vec::new(), ours: right.to_owned() };
+            right.broken_by(&Form::of(&right.ours), &Form::of(ours)).is_none()
+        };
+        assert!(is_right("[{\"a\":0.1}]", "[{\"a\":0.10000000000000001}]"));
+        assert!(!is_right("[{\"a\":0.1}]", "[{\"a\":0.1},{\"a\":0.1}]"));
+        assert!(is_right("two words", "more than two words") && !is_right("two words", "two"));
     }
 
     #[test]

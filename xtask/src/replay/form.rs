@@ -9,6 +9,8 @@ pub(crate) enum Form {
     Error { code: i64, text: String, method: String },
     /// Any other JSON; the order of keys does not count.
     Json(Value),
+    /// Several JSON objects, one a line.
+    Lines(Vec<Value>),
     /// A header line, a line of dashes and rows, with trimmed cells.
     Table(Table),
     /// Anything else, trimmed.
@@ -31,6 +33,9 @@ impl Form {
         if let Some(value) = json(&reply) {
             return error(&value).unwrap_or(Self::Json(value));
         }
+        if let Some(lines) = lines(&reply) {
+            return Self::Lines(lines);
+        }
         table(&reply).map_or_else(|| Self::text(&reply), Self::Table)
     }
 
@@ -41,6 +46,15 @@ impl Form {
                 let text = mask(&value.to_string());
                 serde_json::from_str(&text).map_or(Self::Text(text), Self::Json)
             }
+            Self::Lines(lines) => Self::Lines(
+                lines
+                    .into_iter()
+                    .map(|line| {
+                        let text = mask(&line.to_string());
+                        serde_json::from_str(&text).unwrap_or(Value::String(text))
+                    })
+                    .collect(),
+            ),
             Self::Table(Table { title, columns, rows }) => {
                 let all = |cells: Vec<String>| cells.iter().map(|cell| mask(cell)).collect();
                 let rows = rows.into_iter().map(all).collect();
@@ -68,6 +82,10 @@ impl std::fmt::Display for Form {
         match self {
             Self::Error { code, text, method } => write!(f, "{method}: error {code}, {text}"),
             Self::Json(value) => write!(f, "{value}"),
+            Self::Lines(lines) => {
+                let lines: Vec<_> = lines.iter().map(Value::to_string).collect();
+                f.write_str(&lines.join("\n"))
+            }
             Self::Text(text) => f.write_str(text),
             Self::Table(Table { title, columns, rows }) => {
                 let mut lines = title.clone();
@@ -81,6 +99,12 @@ impl std::fmt::Display for Form {
 
 fn json(reply: &str) -> Option<Value> {
     serde_json::from_str(reply).or_else(|_| serde_json::from_str(&escaped(reply))).ok()
+}
+
+fn lines(reply: &str) -> Option<Vec<Value>> {
+    let lines = reply.lines().filter(|line| !line.trim().is_empty());
+    let lines: Vec<Value> = lines.map(serde_json::from_str).collect::<Result<_, _>>().ok()?;
+    (lines.len() > 1 && lines.iter().all(Value::is_object)).then_some(lines)
 }
 
 /// EdgeLake leaves line ends unescaped in the strings of some of its JSON.

@@ -30,6 +30,12 @@ const MASKS: &[Mask] = &[
         reason: "a digest of the ledger's history, dates included",
     },
     Mask {
+        commands: &["sql"],
+        pattern: r#"(Time(?:"|&quot;):(?:"|&quot;))\d\d:\d\d:\d\d"#,
+        with: "${1}00:00:00",
+        reason: "how long a query took",
+    },
+    Mask {
         commands: &["get cpu usage"],
         pattern: r#""Core \d+":[\d.]+,"#,
         with: "",

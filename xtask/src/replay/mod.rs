@@ -7,11 +7,13 @@
 //! 4  cues         what must happen first: policies seeded, rows stored, a node stopped
 //! 5  ports        captured ports to bound ones, in requests, seeds and replies
 //! 6  form, masks  what a reply says, without layout and without what depends on the run
-//! 7  compare      ours against theirs
-//! 8  differences  where we differ on purpose
-//! 9  report       `N of M match`, and what does not
+//! 7  asked        what a query leaves open: the order of its rows, and which they are
+//! 8  compare      ours against theirs; same: but for the last digits of numbers
+//! 9  differences  where we differ on purpose, and what is right where EdgeLake is wrong
+//! 10 report       `N of M match`, and what does not
 //! ```
 
+mod asked;
 mod class;
 mod compare;
 mod cues;
@@ -22,6 +24,7 @@ mod masks;
 mod ports;
 mod report;
 mod rows;
+mod same;
 mod stage;
 
 use anyhow::{Result, bail};
@@ -30,11 +33,10 @@ use crate::{
     interrupt,
     replay::{
         class::{Class, class},
-        compare::{Rules, compare, dishonest},
+        compare::{Rules, compare, dishonest, settled},
         cues::CUES,
         differences::Differences,
         exchange::Exchange,
-        form::Form,
         masks::Masks,
         report::{Mismatch, Report},
         stage::Stage,
@@ -90,6 +92,8 @@ impl<'a> Replay<'a> {
         let find = |id: &str| exchanges.iter().find(|exchange| exchange.id == id);
         let differences = Differences::load()?;
         differences.check(|id| find(id).is_some_and(|found| class(found) == Class::Compared))?;
+        let wrong = exchanges.iter().filter(|exchange| class(exchange) == Class::MarkedWrong);
+        differences.check_right(&wrong.map(|exchange| exchange.id.as_str()).collect::<Vec<_>>())?;
         for id in &args.only {
             if !exchanges.iter().any(|exchange| chosen(exchange, id)) {
                 bail!("no exchange \"{id}\"");
@@ -124,19 +128,27 @@ impl<'a> Replay<'a> {
             Class::Later => report.later += 1,
             Class::MarkedWrongLater => report.marked_wrong += 1,
             _ if !stage.has(&exchange.node) => report.skipped += 1,
-            Class::MarkedWrong => self.send_only(exchange, stage, report),
+            Class::MarkedWrong => self.send_and_check(exchange, stage, report),
             Class::Compared => self.send_and_compare(exchange, stage, report),
         }
     }
 
-    fn send_only(&self, exchange: &Exchange, stage: &Stage, report: &mut Report) {
+    fn send_and_check(&self, exchange: &Exchange, stage: &Stage, report: &mut Report) {
         report.marked_wrong += 1;
-        let why = match stage.send(exchange) {
-            Ok(answer) if stage.is_ours() => dishonest(&answer, &Form::of(&answer.body)),
+        let mismatch = match stage.send(exchange) {
+            Ok(answer) if stage.is_ours() => {
+                let ours = settled(exchange, &answer.body, &self.masks);
+                let right = self.differences.right(&exchange.id);
+                let wrong = || {
+                    let right = right?;
+                    right.broken_by(&settled(exchange, &right.ours, &self.masks), &ours)
+                };
+                let why = dishonest(&answer, &ours).or_else(wrong);
+                why.map(|why| Mismatch::with_answer(exchange, why, &ours))
+            }
             Ok(_) => None,
-            Err(error) => Some(format!("{error:#}")),
+            Err(error) => Some(Mismatch::without_answer(exchange, format!("{error:#}"))),
         };
-        let mismatch = why.map(|why| Mismatch::without_answer(exchange, why));
         report.mismatches.extend(mismatch);
     }
 

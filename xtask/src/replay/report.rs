@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::replay::{compare::Sides, differences::Differences, exchange::Exchange, masks::Masks};
+use crate::replay::{
+    compare::Sides, differences::Differences, exchange::Exchange, form::Form, masks::Masks,
+};
 
 /// How much of a reply is shown without `--verbose`.
 const SHOWN_MAX: usize = 200;
@@ -37,6 +39,10 @@ impl Mismatch {
             ours: sides.ours.to_string(),
             ..Self::without_answer(exchange, why)
         }
+    }
+
+    pub(crate) fn with_answer(exchange: &Exchange, why: String, ours: &Form) -> Self {
+        Self { ours: ours.to_string(), ..Self::without_answer(exchange, why) }
     }
 
     pub(crate) fn without_answer(exchange: &Exchange, why: String) -> Self {
@@ -89,7 +95,7 @@ impl fmt::Display for Report {
         let Self { matched, marked_wrong, later, skipped, .. } = self;
         let (compared, deliberate) = (self.compared(), self.deliberate.len());
         write!(f, "{matched} of {compared} match, {deliberate} deliberate differences, ")?;
-        write!(f, "{marked_wrong} marked wrong, {later} of later steps")?;
+        write!(f, "{marked_wrong} marked wrong and right here, {later} of later steps")?;
         if *skipped > 0 {
             write!(f, ", {skipped} for other nodes")?;
         }
@@ -124,7 +130,7 @@ mod tests {
     fn the_sum_is_told_in_one_line() {
         let mut report = Report { matched: 3, marked_wrong: 2, later: 1, ..Report::default() };
         report.deliberate.push("a".to_owned());
-        let told = "3 of 4 match, 1 deliberate differences, 2 marked wrong, 1 of later steps";
+        let told = "3 of 4 match, 1 deliberate differences, 2 marked wrong and right here, 1 of later steps";
         assert_eq!(report.to_string(), told);
         report.skipped = 5;
         assert_eq!(report.to_string(), format!("{told}, 5 for other nodes"));

@@ -26,18 +26,55 @@ pub(crate) fn bodies(operator: u64) -> impl Iterator<Item = String> {
     })
 }
 
+/// Whether there is a row with these, as far as they are given.
+pub(crate) fn is_row(timestamp: Option<&str>, value: Option<f64>, device: Option<&str>) -> bool {
+    let Some(timestamp) = timestamp else {
+        return value.is_none() && device.is_some_and(|device| (0..10).any(|n| name(n) == device));
+    };
+    let Some((row, operator)) = place(timestamp) else { return false };
+    let is_value = value.is_none_or(|value| {
+        let thousandths = u32::try_from(thousandths(operator, row)).unwrap_or_default();
+        (value - f64::from(thousandths) / 1000.0).abs() < 1e-9
+    });
+    row < ROWS && is_value && device.is_none_or(|device| device == name(row))
+}
+
+/// Which row has a time, and on which operator, if one has.
+fn place(timestamp: &str) -> Option<(u64, u64)> {
+    let rest = timestamp.strip_prefix("2026-01-")?.trim_end_matches('Z');
+    let (day, time) = rest.split_once([' ', 'T'])?;
+    let (time, fraction) = time.split_once('.')?;
+    let operator = match fraction {
+        "000000" => 1,
+        "500000" => 2,
+        _ => return None,
+    };
+    let parts: Vec<u64> = time.split(':').map(str::parse).collect::<Result<_, _>>().ok()?;
+    let [hour, minute, second] = parts.as_slice() else { return None };
+    let days = day.parse::<u64>().ok()?.checked_sub(1)?;
+    Some((days * 86_400 + hour * 3600 + minute * 60 + second, operator))
+}
+
+fn thousandths(operator: u64, row: u64) -> u64 {
+    (row * 7919 + operator * 104_729) % 100_000 + 1
+}
+
+fn name(row: u64) -> String {
+    format!("sensor-{}", row % 10)
+}
+
 /// A row of an operator. The second operator's are half a second later.
 fn object(operator: u64, row: u64) -> String {
-    let thousandths = (row * 7919 + operator * 104_729) % 100_000 + 1;
+    let thousandths = thousandths(operator, row);
     let (day, second) = (row / 86_400 + 1, row % 86_400);
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
     let half = if operator == 2 { "500000" } else { "000000" };
     format!(
         "{{\"timestamp\":\"2026-01-{day:02}T{hour:02}:{minute:02}:{second:02}.{half}Z\",\
-         \"value\":{}.{:03},\"device_name\":\"sensor-{}\"}}",
+         \"value\":{}.{:03},\"device_name\":\"{}\"}}",
         thousandths / 1000,
         thousandths % 1000,
-        row % 10
+        name(row)
     )
 }
 
@@ -53,6 +90,18 @@ mod tests {
         // The rows that 229 and 223 show.
         assert!(object(2, 0).contains("00:00:00.500000Z\",\"value\":9.459"));
         assert!(object(2, ROWS - 1).contains("2026-01-02T03:46:39.500000Z"));
+    }
+
+    #[test]
+    fn a_row_is_known_by_its_time() {
+        assert!(is_row(Some("2026-01-01 23:20:01.000000"), Some(8.649), Some("sensor-1")));
+        assert!(is_row(Some("2026-01-01T20:00:00.500000Z"), Some(77.459), None));
+        assert!(is_row(None, None, Some("sensor-9")));
+        assert!(!is_row(Some("2026-01-01 23:20:01.000000"), Some(8.65), None));
+        assert!(!is_row(Some("2026-01-02 03:46:40.000000"), None, None));
+        assert!(!is_row(Some("2026-01-01 23:20:01.250000"), None, None));
+        assert!(!is_row(None, Some(8.649), None));
+        assert!(!is_row(None, None, Some("sensor-10")));
     }
 
     #[test]

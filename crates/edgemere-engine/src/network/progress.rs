@@ -71,6 +71,13 @@ impl Progress {
         shares
     }
 
+    /// Why one of the operators is missing, when all of them are.
+    pub(super) fn missing_all(&self) -> Option<Error> {
+        let shares = self.shares();
+        let all = shares.iter().all(|share| share.state == State::Missing);
+        shares.into_iter().next().filter(|_| all)?.error
+    }
+
     /// An operator gets a task more.
     pub(super) fn begin(&self, operator: &Operator) {
         self.with(operator, |entry| {
@@ -183,6 +190,18 @@ mod tests {
         assert!(!progress.use_rows(&operator, 3, 24));
         progress.end(&operator);
         assert_eq!(progress.missing().len(), 1);
+    }
+
+    #[test]
+    fn it_is_known_when_nobody_is_left() {
+        let (progress, first) = (Progress::default(), operator());
+        assert!(progress.missing_all().is_none());
+        let second = Operator { id: "2".into(), ..first.clone() };
+        progress.leave_out(&first, &lost());
+        progress.begin(&second);
+        assert!(progress.missing_all().is_none());
+        progress.leave_out(&second, &lost());
+        assert!(progress.missing_all().is_some());
     }
 
     #[test]

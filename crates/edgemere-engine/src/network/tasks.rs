@@ -64,7 +64,9 @@ impl Job {
     pub(crate) async fn open(&self, plan: &Arc<dyn ExecutionPlan>) -> Result<(), Error> {
         let gathers = explain::gathers(plan);
         let opening = gathers.iter().map(|gather| gather.tasks().open());
-        try_join_all(opening).await.map(drop)
+        try_join_all(opening).await?;
+        // The rows of nobody are no answer.
+        self.progress.missing_all().map_or(Ok(()), Err)
     }
 
     fn keep(&self, hold: Hold) {

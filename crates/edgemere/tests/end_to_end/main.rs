@@ -16,12 +16,14 @@ mod demo;
 mod import;
 mod import_kill;
 mod ledger;
+mod member;
 mod network;
 #[cfg(target_os = "linux")]
 mod network_cut;
 mod network_faults;
 mod network_key;
 mod network_port;
+mod network_sql;
 mod node;
 mod pressure;
 mod queries;

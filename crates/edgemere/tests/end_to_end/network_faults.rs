@@ -3,65 +3,14 @@
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
-use std::net::TcpListener;
 
 use reqwest::Client;
-use tempfile::TempDir;
 
+use crate::member::{Member, own_address};
 use crate::support::{Node, wait_for};
 
 const ROUNDS: usize = 12;
 const PUSHES: usize = 4;
-
-/// A node that may be down.
-struct Member {
-    name: &'static str,
-    args: Vec<String>,
-    /// The master is always found at the same place.
-    network: String,
-    state: State,
-}
-
-enum State {
-    Up(Node),
-    Down(TempDir),
-    /// While it changes.
-    Gone,
-}
-
-impl Member {
-    fn new(name: &'static str, role: &str, network: &str, master: Option<&str>) -> Self {
-        let mut args = vec!["--name", name, "--role", role];
-        args.extend(master.iter().flat_map(|master| ["--master", master]));
-        let args = args.into_iter().map(String::from).collect();
-        let state = State::Down(tempfile::tempdir().unwrap());
-        Self { name, args, network: network.into(), state }
-    }
-
-    fn start(&mut self) {
-        self.state = match std::mem::replace(&mut self.state, State::Gone) {
-            State::Down(folder) => {
-                let args: Vec<_> = self.args.iter().map(String::as_str).collect();
-                State::Up(Node::start_at(folder, &self.network, &args))
-            }
-            other => other,
-        };
-    }
-
-    fn kill(&mut self) {
-        self.state = match std::mem::replace(&mut self.state, State::Gone) {
-            State::Up(node) => State::Down(node.kill()),
-            other => other,
-        };
-    }
-
-    fn node(&self) -> Option<&Node> {
-        match &self.state {
-            State::Up(node) => Some(node),
-            _ => None,
-        }
-    }
-}
 
 /// The devices that a node knows for the network's.
 fn devices(node: &Node) -> Vec<String> {
@@ -79,7 +28,7 @@ async fn push(client: &Client, node: &Node, name: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_acknowledged_is_lost_whoever_is_killed() {
-    let master = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let master = own_address();
     let any = "127.0.0.1:0";
     let mut members = [
         Member::new("m", "master", &master, None),

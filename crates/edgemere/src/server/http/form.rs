@@ -20,6 +20,8 @@ pub(super) struct Form {
     pub(super) subset: bool,
     pub(super) timeout: Option<Duration>,
     pub(super) html: bool,
+    /// Whether the body is a query and not a command: then it is for the rows, wherever they are.
+    pub(super) is_query: bool,
 }
 
 impl Form {
@@ -47,6 +49,7 @@ impl Form {
         };
         if let Some(command) = query::command(object)? {
             self.command = Some(command);
+            self.is_query = true;
         }
         for (name, value) in object {
             let text = value.as_str().map_or_else(|| value.to_string(), String::from);

@@ -8,7 +8,7 @@ use axum::extract::State as Shared;
 use axum::extract::rejection::BytesRejection;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use edgemere_command::{Method as CommandMethod, Principal, Request};
+use edgemere_command::{Method as CommandMethod, Principal, Request, Role};
 use serde_json::Value;
 
 use super::form::Form;
@@ -97,9 +97,11 @@ async fn run(state: &Arc<State>, form: Form, method: CommandMethod) -> Result<Re
     let Some(command) = form.command.filter(|command| !command.is_empty()) else {
         return Err(Failure::bad_request("there is no command", COMMAND_HINT));
     };
+    // A node without rows asks those that have them, as EdgeLake does.
+    let is_for_others = form.is_query && !state.node.has_role(Role::Operator);
     let request = Request {
         method: Some(method),
-        destination: form.destination,
+        destination: form.destination.or_else(|| is_for_others.then(|| "network".to_owned())),
         subset: form.subset,
         timeout: form.timeout,
         ..Request::new(command, principal(state))

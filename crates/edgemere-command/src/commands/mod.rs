@@ -19,7 +19,7 @@ mod query;
 mod report;
 mod run;
 mod set;
-mod sql;
+pub(crate) mod sql;
 mod test;
 
 use std::fmt;
@@ -30,6 +30,7 @@ use futures_util::future::BoxFuture;
 use self::blockchain::OnePolicy;
 use self::named::Named;
 use self::query::asked::Asked;
+pub(crate) use self::query::told::{milliseconds, operators_json};
 use self::report::Plain;
 pub use self::sql::series::{Series, series_command};
 use crate::declaration::{Declaration, Effect, is_all_keywords, keywords};

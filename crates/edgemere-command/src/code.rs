@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use edgemere_engine::Error as Engine;
+use edgemere_engine::jobs::Error as Job;
 use edgemere_engine::network::Error as Network;
 use edgemere_engine::sql::Error as Sql;
 use edgemere_engine::storage::Error as Storage;
@@ -50,6 +51,7 @@ impl Code {
     pub(crate) const WRONG_DBMS_TYPE: Self = Self::new(104, "Wrong DBMS type");
     pub(crate) const DROP_DBMS_FAILED: Self = Self::new(111, "Drop DBMS failed");
     pub(crate) const JOB_STOPPED: Self = Self::new(168, "Job terminated by caller");
+    pub(crate) const NO_RESOURCES: Self = Self::new(108, "Failed to allocate resources for task");
     pub(crate) const WRONG_POLICY: Self = Self::new(87, "Wrong policy structure");
     pub(crate) const NO_LEDGER_TABLE: Self = Self::new(109, "Blockchain table not on local DBMS");
     pub(crate) const NO_POLICY: Self = Self::new(113, "Needed Policy is not available");
@@ -169,6 +171,28 @@ fn network_code(error: &Network) -> Code {
     }
 }
 
+/// The kind of what is wrong with a job.
+pub(crate) fn job_kind(error: &Job) -> Kind {
+    match error {
+        Job::Query(error) => sql_kind(error),
+        Job::Unknown { .. } => Kind::NotFound,
+        Job::Cancelled | Job::Forgotten => Kind::Conflict,
+        _ => Kind::Unavailable,
+    }
+}
+
+/// The code of what is wrong with a job.
+pub(crate) fn job_code(error: &Job) -> Code {
+    match error {
+        Job::Query(error) => sql_code(error),
+        Job::Unknown { .. } | Job::Forgotten => Code::WRONG_JOB,
+        Job::Cancelled => Code::JOB_STOPPED,
+        Job::TooLarge { .. } => Code::QUERY_VOLUME,
+        Job::NoRoom { .. } | Job::TooMany { .. } => Code::NO_RESOURCES,
+        _ => Code::IO,
+    }
+}
+
 /// The kind of what kept rows from being stored.
 pub(crate) fn engine_kind(error: &Engine) -> Kind {
     match error {
@@ -188,6 +212,7 @@ pub(crate) fn engine_kind(error: &Engine) -> Kind {
             _ => Kind::Unavailable,
         },
         Engine::Sql(error) => sql_kind(error),
+        Engine::Jobs(error) => job_kind(error),
         _ => Kind::Unavailable,
     }
 }
@@ -196,6 +221,7 @@ pub(crate) fn engine_kind(error: &Engine) -> Kind {
 pub(crate) fn engine_code(error: &Engine) -> Code {
     match error {
         Engine::Sql(error) => sql_code(error),
+        Engine::Jobs(error) => job_code(error),
         Engine::Storage(error) => match error {
             Storage::NoDatabase { .. } => Code::WRONG_DBMS,
             Storage::Disconnected { .. } => Code::NOT_CONNECTED,

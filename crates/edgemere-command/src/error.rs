@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::code::{Code, engine_code, engine_kind, ledger_code, ledger_kind, sql_code, sql_kind};
+use crate::code::{
+    Code, engine_code, engine_kind, job_code, job_kind, ledger_code, ledger_kind, sql_code,
+    sql_kind,
+};
 use crate::declaration::Effect;
 
 /// A place in a command's text, in characters.
@@ -69,6 +72,7 @@ impl Kind {
         let exact = Self::ALL.into_iter().find(|kind| kind.http_status() == status);
         exact.unwrap_or(match status {
             401 => Self::Denied,
+            410 => Self::Conflict,
             408 | 429 | 502 | 504 | 507 => Self::Unavailable,
             400..500 => Self::Input,
             _ => Self::Internal,
@@ -249,6 +253,9 @@ pub enum Error {
     /// A query cannot be asked of this node, and could be asked of the network.
     #[error("{0} on this node")]
     OnNetwork(edgemere_engine::sql::Error),
+    /// A job was refused, or has no rows.
+    #[error(transparent)]
+    Job(#[from] edgemere_engine::jobs::Error),
     /// The text names no node to send a command to.
     #[error("cannot tell which nodes \"{destination}\" are")]
     NoDestination {
@@ -397,6 +404,7 @@ impl Error {
             Self::ScriptLine { source, .. } => source.kind(),
             Self::Ledger(error) => ledger_kind(error),
             Self::Sql(error) | Self::OnNetwork(error) => sql_kind(error),
+            Self::Job(error) => job_kind(error),
             Self::Engine(error) => engine_kind(error),
             Self::Internal { .. } => Kind::Internal,
         }
@@ -419,6 +427,7 @@ impl Error {
             Self::UnknownTable { .. } => Code::TABLE_NOT_DECLARED,
             Self::Ledger(error) => ledger_code(error),
             Self::Sql(error) | Self::OnNetwork(error) => sql_code(error),
+            Self::Job(error) => job_code(error),
             Self::NotOperator => Code::NO_OPERATOR,
             Self::SameContent { .. } => Code::DUPLICATE_FILE,
             Self::Engine(error) => engine_code(error),
@@ -486,6 +495,7 @@ impl Error {
                  network\""
                     .into(),
             ),
+            Self::Job(error) => error.hint(),
             Self::NotOperator => {
                 Some("send the rows to an operator: \"get data nodes\" lists them".into())
             }
@@ -511,6 +521,8 @@ impl Error {
         match self {
             Self::Engine(error) if error.retry_after().is_some() => 429,
             Self::Engine(error) if error.is_disk_full() => 507,
+            Self::Job(error) if error.is_full() => 507,
+            Self::Job(_) if self.kind() == Kind::Conflict => 410,
             Self::ScriptLine { source, .. } => source.http_status(),
             _ => self.kind().http_status(),
         }
@@ -570,6 +582,7 @@ mod tests {
         for status in [429, 502, 507] {
             assert_eq!(Kind::from_http_status(status), Kind::Unavailable);
         }
+        assert_eq!(Kind::from_http_status(410), Kind::Conflict);
         assert_eq!(Kind::from_http_status(418), Kind::Input);
     }
 }

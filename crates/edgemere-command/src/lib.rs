@@ -22,6 +22,7 @@ mod error;
 mod format;
 mod host;
 pub mod ingest;
+pub mod jobs;
 mod language;
 mod lookup;
 mod near;

@@ -205,6 +205,8 @@ fn on_rows() -> impl Strategy<Value = String> {
             format!("set retention where dbms = d and age = {age} and size = {size}")
         }),
         any::<u64>().prop_map(|id| format!("query status {id} where format = json")),
+        any::<u64>().prop_map(|id| format!("job stop {id}")),
+        any::<u64>().prop_map(|id| format!("query destination {id} where format = mcp")),
         (word(), sql()).prop_map(|(dbms, sql)| {
             format!("query explain sql \"{dbms}\" where format = mcp {sql}")
         }),

@@ -1,10 +1,11 @@
-//! The engine of a node: its storage, SQL on it, and the way of rows into it.
+//! The engine of a node: its storage, SQL on it, jobs, and the way of rows into it.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::ingest::{self, Decoded, Input, Rejected};
+use crate::jobs::{self, Jobs};
 use crate::schema::{Column, Schema};
 use crate::sql::{self, Sql};
 use crate::storage::{self, Recovery, Storage, Table};
@@ -25,6 +26,9 @@ pub enum Error {
     /// SQL cannot be set up.
     #[error(transparent)]
     Sql(#[from] sql::Error),
+    /// Jobs cannot be set up.
+    #[error(transparent)]
+    Jobs(#[from] jobs::Error),
     /// The rows have no columns, so that no table can be made of them.
     #[error("the rows have no columns")]
     NoColumns,
@@ -43,6 +47,7 @@ impl Error {
             Self::Ingest(error) => error.hint().map(String::from),
             Self::Storage(error) => error.hint(),
             Self::Sql(error) => error.hint(),
+            Self::Jobs(error) => error.hint(),
             Self::NoColumns => Some("send objects with at least one key".into()),
             Self::Contended { .. } => Some("try again".into()),
         }
@@ -67,6 +72,7 @@ impl Error {
 pub struct Engine {
     storage: Storage,
     sql: Sql,
+    jobs: Jobs,
 }
 
 /// What became of rows.
@@ -113,14 +119,20 @@ impl Engine {
         limits: sql::Limits,
     ) -> Result<(Self, Recovery), Error> {
         let (storage, recovery) = Storage::open(folder, options)?;
-        // The storage has locked the folder, so nobody else's queries write there.
+        // The storage has locked the folder, so nobody else's queries and jobs write there.
+        let jobs = Jobs::open(&folder.join("jobs"), limits.jobs.clone())?;
         let sql = Sql::new(storage.clone(), &folder.join("spill"), limits)?;
-        Ok((Self { storage, sql }, recovery))
+        Ok((Self { storage, sql, jobs }, recovery))
     }
 
     /// SQL on the node's rows.
     pub fn sql(&self) -> &Sql {
         &self.sql
+    }
+
+    /// Queries whose results are kept.
+    pub fn jobs(&self) -> &Jobs {
+        &self.jobs
     }
 
     /// Where the rows are kept.

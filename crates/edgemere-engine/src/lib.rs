@@ -5,6 +5,7 @@
 //! 2. `storage` makes them durable, and keeps them.
 //! 3. `sql` validates a query, and streams what it finds.
 //! 4. `network` has it run on many nodes at once.
+//! 5. `jobs` runs queries to their end with nobody reading, and keeps what they find for a while.
 //!
 //! `pieces` cuts files into what `ingest` takes at once, on the side of who sends them.
 //!
@@ -13,6 +14,7 @@
 
 mod engine;
 pub mod ingest;
+pub mod jobs;
 pub mod network;
 pub mod pieces;
 pub mod schema;

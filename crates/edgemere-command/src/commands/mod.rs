@@ -11,6 +11,7 @@ mod exit;
 mod flush;
 mod get;
 mod help;
+mod job;
 mod named;
 mod print;
 mod process;
@@ -18,7 +19,7 @@ mod query;
 mod report;
 mod run;
 mod set;
-mod sql;
+pub(crate) mod sql;
 mod test;
 
 use std::fmt;
@@ -28,6 +29,8 @@ use futures_util::future::BoxFuture;
 
 use self::blockchain::OnePolicy;
 use self::named::Named;
+use self::query::asked::Asked;
+pub(crate) use self::query::told::{milliseconds, operators_json};
 use self::report::Plain;
 pub use self::sql::series::{Series, series_command};
 use crate::declaration::{Declaration, Effect, is_all_keywords, keywords};
@@ -159,11 +162,13 @@ commands! {
     GetViews(Plain<get::views::Views>),
     GetVirtualTables(get::virtual_tables::VirtualTables),
     Help(help::Help),
+    JobStatus(Asked<job::status::Status>),
+    JobStop(job::stop::Stop),
     Print(print::Print),
     Process(process::Process),
-    QueryCancel(query::cancel::Cancel),
+    QueryDestination(Asked<query::destination::Destination>),
     QueryExplain(query::explain::Explain),
-    QueryStatus(query::status::Status),
+    QueryStatus(Asked<query::status::Status>),
     RunClient(run::client::Client),
     SetNodeName(set::node_name::NodeName),
     SetRetention(Plain<set::retention::Retention>),

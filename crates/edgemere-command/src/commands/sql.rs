@@ -2,6 +2,7 @@
 
 mod extend;
 mod include;
+mod looks;
 mod max_time;
 mod modes;
 pub(crate) mod series;
@@ -10,15 +11,17 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use edgemere_engine::network::Placement;
-use edgemere_engine::sql::{Error as SqlError, Scope, Times, Zone, collect};
+use edgemere_engine::sql::{Error as SqlError, Query, Scope, Times, Zone, collect};
 
 use self::extend::Column;
+pub(crate) use self::looks::{Looks, ask};
 use super::Declared;
 use crate::declaration::{Declaration, Effect};
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::format::Format;
 use crate::format::rows::Rows;
+use crate::format::source::Source;
 use crate::language::cursor::Cursor;
 use crate::language::lexer::{Token, quote, word_or_quote};
 use crate::language::options::{Options, Output};
@@ -129,9 +132,27 @@ Two formats are for programs that must know when they have all rows: \"batch\" c
 
     async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
         let started = Instant::now();
-        let (times, zone) = self.zone(context)?;
         let limit = modes::limit(&self.options, context)?;
         let rows_at_once = modes::rows_at_once(&self.options, context)?;
+        let statistics = self.options.flag("stat", true)?;
+        let (query, times) = self.ask(context, limit).await?;
+        if let Some(limit) = limit {
+            return Ok(Reply::collected(collect(query, limit).await?, times));
+        }
+        let mut query = Source::from(query);
+        query.begin().await?;
+        Ok(Reply::rows(Rows { query, times, statistics, rows_at_once, started }))
+    }
+}
+
+impl Sql {
+    /// Begins the query, for at most so many rows, and says how its times look.
+    async fn ask(
+        &self,
+        context: &Context<'_>,
+        limit: Option<usize>,
+    ) -> Result<(Query, Times), Error> {
+        let (times, zone) = self.zone(context)?;
         let scope = Scope {
             include: include::tables(&self.include, context)?,
             extend: extend::extensions(&self.extend, &self.dbms, context),
@@ -141,18 +162,11 @@ Two formats are for programs that must know when they have all rows: \"batch\" c
             rows_max: limit.map(|limit| limit + 1),
             subset: context.delivery.subset,
         };
-        let statistics = self.options.flag("stat", true)?;
         let asked = context.sql().ask(&self.dbms, &self.sql, &scope).await;
-        let mut query = asked.map_err(|error| self.elsewhere(error, context))?;
-        if let Some(limit) = limit {
-            return Ok(Reply::collected(collect(query, limit).await?, times));
-        }
-        query.begin().await?;
-        Ok(Reply::rows(Rows { query, times, statistics, rows_at_once, started }))
+        let query = asked.map_err(|error| self.elsewhere(error, context))?;
+        Ok((query, times))
     }
-}
 
-impl Sql {
     /// How long a query on the network may take, where the request says so.
     fn timeout(&self, context: &Context<'_>) -> Option<Duration> {
         context.delivery.timeout.filter(|_| context.on_network)

@@ -4,6 +4,7 @@
 pub(crate) mod mcp;
 pub(crate) mod modes;
 pub(crate) mod rows;
+pub(crate) mod source;
 pub(crate) mod table;
 
 use std::cmp::Ordering;

@@ -4,12 +4,15 @@
 use std::fmt::Write;
 
 use edgemere_engine::network::Operator;
-use edgemere_engine::sql::{ArrowStream, Batch, Collected, Event, Events, Query, Times, events};
+use edgemere_engine::sql::{
+    ArrowStream, Batch, Collected, Event, Events, Rows as _, Times, events,
+};
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
 use serde_json::json;
 
 use super::rows::Rows;
+use super::source::Source;
 use super::{Content, Media, Rendered};
 use crate::error::{Error, Kind};
 
@@ -63,7 +66,7 @@ pub(super) fn events_of(rows: Rows, frame: Frame) -> Rendered {
 }
 
 /// The next event as JSON, and whether it is the last.
-async fn told(events: &mut Events, times: Times) -> Option<Result<(String, bool), Error>> {
+async fn told(events: &mut Events<Source>, times: Times) -> Option<Result<(String, bool), Error>> {
     Some(match events.next().await? {
         Ok(Event::Rows(batch)) => data(&batch, times).map(|text| (text, false)),
         Ok(Event::Complete { total_rows, missing }) => {
@@ -75,7 +78,7 @@ async fn told(events: &mut Events, times: Times) -> Option<Result<(String, bool)
             };
             Ok((complete.to_string(), true))
         }
-        Err(error) => Err(error.into()),
+        Err(error) => Err(error),
     })
 }
 
@@ -117,18 +120,18 @@ pub(super) fn arrow(rows: Rows) -> Rendered {
 
 /// What is sent next of an Arrow stream.
 enum Part {
-    Beginning(Query),
-    Rows(Query, Box<ArrowStream>),
+    Beginning(Source),
+    Rows(Source, Box<ArrowStream>),
 }
 
 async fn arrow_piece(part: Part) -> Result<(Vec<u8>, Option<Part>), Error> {
     match part {
-        Part::Beginning(query) => {
-            let mut stream = Box::new(ArrowStream::new(&query.no_rows())?);
-            Ok((stream.take(), Some(Part::Rows(query, stream))))
+        Part::Beginning(source) => {
+            let mut stream = Box::new(ArrowStream::new(&source.no_rows())?);
+            Ok((stream.take(), Some(Part::Rows(source, stream))))
         }
-        Part::Rows(mut query, mut stream) => match query.next().await.transpose()? {
-            Some(batch) => Ok((stream.rows(&batch)?, Some(Part::Rows(query, stream)))),
+        Part::Rows(mut source, mut stream) => match source.next().await.transpose()? {
+            Some(batch) => Ok((stream.rows(&batch)?, Some(Part::Rows(source, stream)))),
             None => Ok((stream.end()?, None)),
         },
     }

@@ -4,25 +4,34 @@
 use std::time::Instant;
 
 use edgemere_engine::network::{Share, State};
-use edgemere_engine::sql::{Batch, Query, Times};
+use edgemere_engine::sql::{Batch, Rows as _, Times};
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
 use serde_json::json;
 
 use super::modes::{Frame, arrow, events_of, names};
+use super::source::Source;
 use super::{Content, Format, Media, Rendered};
 use crate::error::Error;
 
-/// A query whose rows are the reply.
+/// Rows that are the reply.
 #[derive(Debug)]
 pub(crate) struct Rows {
-    pub(crate) query: Query,
+    pub(crate) query: Source,
     pub(crate) times: Times,
     /// Whether the statistics follow.
     pub(crate) statistics: bool,
     /// How many rows an event has.
     pub(crate) rows_at_once: usize,
     pub(crate) started: Instant,
+}
+
+impl Rows {
+    /// Rows alone, with so many in an event.
+    pub(crate) fn new(query: Source, rows_at_once: usize) -> Self {
+        let (times, started) = (Times::Plain, Instant::now());
+        Self { query, times, statistics: false, rows_at_once, started }
+    }
 }
 
 /// Gives rows the looks of a format.
@@ -174,7 +183,7 @@ struct Nodes {
 }
 
 impl Nodes {
-    fn of(query: &Query) -> Self {
+    fn of(query: &Source) -> Self {
         let shares = query.operators();
         let gave = |share: &&Share| !matches!(share.state, State::Missing | State::Failed);
         let asked = shares.iter().filter(gave).count();

@@ -39,12 +39,17 @@ const IN_ZONE: &str = "%Y-%m-%d %H:%M:%S%.6f";
 
 /// Some rows of a result.
 #[derive(Clone, Debug)]
-pub struct Batch(pub(super) RecordBatch);
+pub struct Batch(pub(crate) RecordBatch);
 
 impl Batch {
     /// How many rows there are.
     pub fn rows(&self) -> usize {
         self.0.num_rows()
+    }
+
+    /// The names of the columns.
+    pub fn columns(&self) -> Vec<String> {
+        self.0.schema_ref().fields().iter().map(|field| field.name().clone()).collect()
     }
 
     /// An object for each row, each on a line of its own.

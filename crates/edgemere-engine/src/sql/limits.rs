@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::jobs;
+
 /// What queries may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -13,6 +15,8 @@ pub struct Limits {
     pub spill_bytes: u64,
     /// How long a query may take when it does not say otherwise.
     pub time: Duration,
+    /// What those may use whose results are kept.
+    pub jobs: jobs::Limits,
 }
 
 impl Default for Limits {
@@ -22,6 +26,7 @@ impl Default for Limits {
             memory_total_bytes: 1 << 30,
             spill_bytes: 16 << 30,
             time: Duration::from_secs(300),
+            jobs: jobs::Limits::default(),
         }
     }
 }

@@ -35,6 +35,7 @@ mod physical;
 mod plain;
 mod queries;
 mod range;
+mod rows;
 mod scope;
 mod session;
 mod shape;
@@ -75,7 +76,8 @@ pub use self::limits::Limits;
 use self::memory::{Share, Total};
 pub use self::modes::{COLLECTED_BYTES_MAX, Collected, Event, Events, collect, events};
 pub(crate) use self::physical::FILTER_RULES;
-pub use self::queries::{Queries, State, Status};
+pub use self::queries::{Queries, State, Status, Watched};
+pub use self::rows::Rows;
 pub use self::scope::{Extended, Extension, Scope, TableName};
 use self::session::{Session, Steps};
 pub(crate) use self::stop::Stop;
@@ -342,7 +344,7 @@ fn up_to(plan: LogicalPlan, rows_max: Option<usize>) -> Result<LogicalPlan, Erro
 }
 
 /// Makes a folder, or removes all that is in it. The folder itself may be another disk's.
-fn clear(folder: &Path) -> std::io::Result<()> {
+pub(crate) fn clear(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;

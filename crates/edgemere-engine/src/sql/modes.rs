@@ -11,7 +11,7 @@ use arrow::datatypes::Schema;
 use super::batch::Batch;
 use super::error::Error;
 use super::plain::{plain_rows, plain_schema};
-use super::stream::Query;
+use super::rows::Rows;
 use crate::network::Operator;
 
 /// How many bytes of rows are collected at most, whatever the limit of rows.
@@ -32,30 +32,30 @@ pub struct Collected {
 
 /// Collects a result: at most `limit` rows, and at most [`COLLECTED_BYTES_MAX`] of them. What is more
 /// is not computed, and [`Collected::truncated`] tells that there was more.
-pub async fn collect(mut query: Query, limit: usize) -> Result<Collected, Error> {
-    let (rows, missing) = (Vec::new(), Vec::new());
-    let mut collected = Collected { rows, total_rows: 0, truncated: false, missing };
-    let plain = plain_schema(&query.no_rows().0.schema());
+pub async fn collect<R: Rows>(mut rows: R, limit: usize) -> Result<Collected, R::Error> {
+    let (kept, missing) = (Vec::new(), Vec::new());
+    let mut collected = Collected { rows: kept, total_rows: 0, truncated: false, missing };
+    let plain = plain_schema(&rows.no_rows().0.schema());
     let mut bytes = 0;
-    while let Some(batch) = query.next().await.transpose()? {
+    while let Some(batch) = rows.next().await.transpose()? {
         let fits = batch.rows().min(limit - collected.total_rows);
         collected.truncated = fits < batch.rows();
         if fits > 0 {
-            let rows = plain_rows(&batch.0.slice(0, fits), &plain)
+            let first = plain_rows(&batch.0.slice(0, fits), &plain)
                 .map_err(|error| Error::Execution(error.into()))?;
-            bytes += rows.get_array_memory_size();
+            bytes += first.get_array_memory_size();
             if bytes > COLLECTED_BYTES_MAX {
                 collected.truncated = true;
                 break;
             }
             collected.total_rows += fits;
-            collected.rows.push(Batch(rows));
+            collected.rows.push(Batch(first));
         }
         if collected.truncated {
             break;
         }
     }
-    collected.missing = query.missing();
+    collected.missing = rows.missing();
     Ok(collected)
 }
 
@@ -75,37 +75,37 @@ pub enum Event {
 
 /// A result as events. Dropping it stops the query.
 #[derive(Debug)]
-pub struct Events {
+pub struct Events<R> {
     /// None when there is nothing more to tell.
-    query: Option<Query>,
+    rows: Option<R>,
     cutter: Cutter,
     total_rows: usize,
 }
 
 /// A result as events of so many rows each. Without [`Event::Complete`] at its end it is not whole.
-pub fn events(query: Query, rows_at_once: usize) -> Events {
+pub fn events<R: Rows>(rows: R, rows_at_once: usize) -> Events<R> {
     let cutter = Cutter { size: rows_at_once.max(1), parts: VecDeque::new(), rows: 0 };
-    Events { query: Some(query), cutter, total_rows: 0 }
+    Events { rows: Some(rows), cutter, total_rows: 0 }
 }
 
-impl Events {
+impl<R: Rows> Events<R> {
     /// The next event; none after the last one, or after an error.
-    pub async fn next(&mut self) -> Option<Result<Event, Error>> {
+    pub async fn next(&mut self) -> Option<Result<Event, R::Error>> {
         let event = self.event().await.transpose();
         if !matches!(event, Some(Ok(Event::Rows(_)))) {
-            self.query = None;
+            self.rows = None;
         }
         event
     }
 
-    async fn event(&mut self) -> Result<Option<Event>, Error> {
-        let Some(query) = &mut self.query else { return Ok(None) };
+    async fn event(&mut self) -> Result<Option<Event>, R::Error> {
+        let Some(rows) = &mut self.rows else { return Ok(None) };
         while !self.cutter.is_ready() {
-            match query.next().await.transpose()? {
+            match rows.next().await.transpose()? {
                 Some(batch) => self.cutter.push(batch.0),
                 None if self.cutter.rows > 0 => break,
                 None => {
-                    let (total_rows, missing) = (self.total_rows, query.missing());
+                    let (total_rows, missing) = (self.total_rows, rows.missing());
                     return Ok(Some(Event::Complete { total_rows, missing }));
                 }
             }

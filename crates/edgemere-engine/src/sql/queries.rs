@@ -151,10 +151,7 @@ impl Queries {
     /// Cancels the query of that number; none when it is not known, false when it had ended.
     #[must_use]
     pub fn cancel(&self, id: u64) -> Option<bool> {
-        let entry = self.find(id)?;
-        let ended = entry.end(State::Cancelled);
-        entry.cancelled.send_replace(true);
-        Some(ended)
+        self.find(id).map(|entry| entry.cancel())
     }
 
     fn find(&self, id: u64) -> Option<Arc<Entry>> {
@@ -198,6 +195,13 @@ impl Entry {
         }
     }
 
+    /// Cancels it, and returns whether it was running.
+    fn cancel(&self) -> bool {
+        let was_running = self.end(State::Cancelled);
+        self.cancelled.send_replace(true);
+        was_running
+    }
+
     fn has_ended(&self) -> bool {
         self.progress().state != State::Running
     }
@@ -218,6 +222,25 @@ impl Entry {
     }
 }
 
+/// A query as others see it, for as long as they want to. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct Watched {
+    entry: Arc<Entry>,
+}
+
+impl Watched {
+    /// What is known of it now.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.entry.status()
+    }
+
+    /// Cancels it, and returns whether it was running.
+    pub fn cancel(&self) -> bool {
+        self.entry.cancel()
+    }
+}
+
 /// What a query has while it runs. When it is dropped before the end, the query was cancelled.
 #[derive(Debug)]
 pub(super) struct Ticket {
@@ -228,6 +251,10 @@ impl Ticket {
     /// What each operator does for it.
     pub(super) fn operators(&self) -> Vec<network::Share> {
         self.entry.network.shares()
+    }
+
+    pub(super) fn watched(&self) -> Watched {
+        Watched { entry: Arc::clone(&self.entry) }
     }
 
     pub(super) fn planned(&self, plan: Plan) {

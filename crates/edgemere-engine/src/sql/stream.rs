@@ -19,7 +19,8 @@ use tokio::task::{JoinError, JoinSet};
 use super::batch::Batch;
 use super::catalog::Catalog;
 use super::error::Error;
-use super::queries::Ticket;
+use super::queries::{Ticket, Watched};
+use super::rows::Rows;
 use super::stop::Stop;
 use super::workers::Workers;
 use crate::network;
@@ -86,14 +87,17 @@ impl Query {
 
     /// The operators whose rows are not in the answer, when a subset was asked for.
     pub fn missing(&self) -> Vec<network::Operator> {
-        let shares = self.operators().into_iter();
-        let missing = shares.filter(|share| share.state == network::State::Missing);
-        missing.map(|share| share.operator).collect()
+        Rows::missing(self)
     }
 
     /// No rows, with the columns of the result.
     pub fn no_rows(&self) -> Batch {
         Batch(RecordBatch::new_empty(Arc::clone(&self.schema)))
+    }
+
+    /// The query as others see it, also when it has ended.
+    pub fn watched(&self) -> Watched {
+        self.ticket.watched()
     }
 
     /// Waits for the first rows, so that what fails at once fails before anything is answered.

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use edgemere_command::Role;
+use edgemere_engine::jobs;
 use edgemere_engine::sql::Limits;
 use edgemere_engine::storage;
 
@@ -90,6 +91,17 @@ fn limits(config: &Config) -> Result<Limits, Failure> {
         memory_total_bytes: memory(&keys::QUERY_MEMORY_TOTAL)?,
         spill_bytes: size(config, &keys::QUERY_SPILL)?,
         time: Duration::from_secs(seconds),
+        jobs: jobs(config)?,
+    })
+}
+
+fn jobs(config: &Config) -> Result<jobs::Limits, Failure> {
+    let seconds = config::seconds(config.text(&keys::JOB_KEEP)).map_err(Failure::input)?;
+    Ok(jobs::Limits {
+        job_bytes: size(config, &keys::JOB_DISK)?,
+        total_bytes: size(config, &keys::JOB_DISK_TOTAL)?,
+        keep: Duration::from_secs(seconds),
+        ..jobs::Limits::default()
     })
 }
 
@@ -167,13 +179,20 @@ mod tests {
     fn what_queries_and_fresh_rows_may_use_can_be_set() {
         let options =
             of("query-memory = \"64MiB\"\nquery-memory-total = \"1GB\"\nquery-spill = \"0\"\n\
-             query-time = 60\nfresh-memory = \"8MiB\"");
+             query-time = 60\nfresh-memory = \"8MiB\"\njob-disk = \"2MiB\"\n\
+             job-disk-total = \"1GiB\"\njob-keep = 7");
         let options = options.unwrap();
         let expected = Limits {
             memory_bytes: 64 << 20,
             memory_total_bytes: 1_000_000_000,
             spill_bytes: 0,
             time: Duration::from_secs(60),
+            jobs: jobs::Limits {
+                job_bytes: 2 << 20,
+                total_bytes: 1 << 30,
+                keep: Duration::from_secs(7),
+                ..jobs::Limits::default()
+            },
         };
         assert_eq!(options.limits, expected);
         assert_eq!(options.storage.fresh_bytes_max, 8 << 20);

@@ -182,6 +182,36 @@ pub(crate) static QUERY_TIME: Key = Key {
     default: Default::Fixed("300"),
 };
 
+/// The disk space of one job.
+pub(crate) static JOB_DISK: Key = Key {
+    name: "job-disk",
+    variable: "EDGEMERE_JOB_DISK",
+    value_name: "SIZE",
+    help: "The disk space that the rows of one job may take; a job with more fails",
+    form: Form::Size { min: MEMORY_MIN },
+    default: Default::Fixed("1GiB"),
+};
+
+/// The disk space of all jobs.
+pub(crate) static JOB_DISK_TOTAL: Key = Key {
+    name: "job-disk-total",
+    variable: "EDGEMERE_JOB_DISK_TOTAL",
+    value_name: "SIZE",
+    help: "The disk space that the rows of all jobs may take; the first that ended go first",
+    form: Form::Size { min: MEMORY_MIN },
+    default: Default::Fixed("4GiB"),
+};
+
+/// How long jobs are remembered.
+pub(crate) static JOB_KEEP: Key = Key {
+    name: "job-keep",
+    variable: "EDGEMERE_JOB_KEEP",
+    value_name: "SECONDS",
+    help: "How long a job and its rows are kept after its end",
+    form: Form::Seconds,
+    default: Default::Fixed("3600"),
+};
+
 /// The memory of rows that have not settled.
 pub(crate) static FRESH_MEMORY: Key = Key {
     name: "fresh-memory",
@@ -224,7 +254,7 @@ pub(crate) static LOG_FORMAT: Key = Key {
 };
 
 /// Every key. A default may depend only on keys before.
-pub(crate) static ALL: [&Key; 20] = [
+pub(crate) static ALL: [&Key; 23] = [
     &NAME,
     &ROLE,
     &DATA,
@@ -241,6 +271,9 @@ pub(crate) static ALL: [&Key; 20] = [
     &QUERY_MEMORY_TOTAL,
     &QUERY_SPILL,
     &QUERY_TIME,
+    &JOB_DISK,
+    &JOB_DISK_TOTAL,
+    &JOB_KEEP,
     &FRESH_MEMORY,
     &NODE,
     &LOG,

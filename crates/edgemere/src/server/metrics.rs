@@ -24,6 +24,7 @@ pub(super) struct Metrics {
     queries: Gauge,
     query_memory: Gauge,
     query_spill: Gauge,
+    job_disk: Gauge,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -50,6 +51,7 @@ impl Metrics {
             queries: Gauge::default(),
             query_memory: Gauge::default(),
             query_spill: Gauge::default(),
+            job_disk: Gauge::default(),
         };
         let mut registry = Registry::with_prefix("edgemere");
         registry.register("commands", "Commands run", metrics.commands.clone());
@@ -79,6 +81,12 @@ impl Metrics {
             Unit::Bytes,
             metrics.query_spill.clone(),
         );
+        registry.register_with_unit(
+            "job_disk",
+            "Disk space of the rows that jobs keep",
+            Unit::Bytes,
+            metrics.job_disk.clone(),
+        );
         Self { registry: Mutex::new(registry), ..metrics }
     }
 
@@ -97,6 +105,7 @@ impl Metrics {
         self.queries.set(sql.running().try_into().unwrap_or(i64::MAX));
         self.query_memory.set(sql.memory_used_bytes().try_into().unwrap_or(i64::MAX));
         self.query_spill.set(sql.spilled_bytes().try_into().unwrap_or(i64::MAX));
+        self.job_disk.set(node.engine().jobs().bytes().try_into().unwrap_or(i64::MAX));
         self.memory.set(resident_bytes().unwrap_or(0));
         let mut text = String::new();
         let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);

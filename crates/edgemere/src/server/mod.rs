@@ -178,6 +178,7 @@ impl Running {
                 }
             }
         }
+        self.node.engine().jobs().close().await;
         if let Err(error) = self.node.engine().storage().close().await {
             tracing::warn!(%error, "the rows could not be closed");
         }

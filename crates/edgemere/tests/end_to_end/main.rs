@@ -15,6 +15,8 @@ mod databases;
 mod demo;
 mod import;
 mod import_kill;
+mod jobs;
+mod jobs_network;
 mod ledger;
 mod member;
 mod network;

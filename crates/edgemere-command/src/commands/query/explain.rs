@@ -46,7 +46,6 @@ rows, and what is left for this node.",
             "query explain",
             "query explain 8 where format = json",
             "query explain sql new_company select count(*) from rand_data where value > 90",
-            "run client () query explain sql new_company select avg(value) from rand_data",
         ],
         asks_network: true,
         ..Declaration::READ

@@ -1,8 +1,10 @@
 //! `query …`: the queries that run on this node, and those that ran.
 
-pub(super) mod cancel;
+pub(super) mod asked;
+pub(super) mod destination;
 pub(super) mod explain;
 pub(super) mod status;
+pub(super) mod told;
 
 use std::fmt;
 
@@ -13,7 +15,7 @@ use crate::language::cursor::Cursor;
 
 /// Which queries are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Which {
+pub(super) enum Which {
     /// The last that was asked.
     Last,
     /// All that are remembered.
@@ -23,7 +25,7 @@ enum Which {
 }
 
 impl Which {
-    fn parse(cursor: &mut Cursor<'_>) -> Result<Self, Error> {
+    pub(super) fn parse(cursor: &mut Cursor<'_>) -> Result<Self, Error> {
         match cursor.peek_keyword().as_deref() {
             None | Some("where") => Ok(Self::Last),
             Some("all") => {
@@ -35,7 +37,7 @@ impl Which {
     }
 
     /// The queries, the oldest first.
-    fn find(self, queries: &Queries) -> Result<Vec<Status>, Error> {
+    pub(super) fn find(self, queries: &Queries) -> Result<Vec<Status>, Error> {
         match self {
             Self::Last => Ok(queries.last().into_iter().collect()),
             Self::All => Ok(queries.all()),
@@ -55,7 +57,7 @@ impl fmt::Display for Which {
 }
 
 /// Takes the number of a query.
-fn number(cursor: &mut Cursor<'_>, expected: &str) -> Result<u64, Error> {
+pub(super) fn number(cursor: &mut Cursor<'_>, expected: &str) -> Result<u64, Error> {
     let number = cursor.peek_keyword().and_then(|word| word.parse().ok());
     let number = number.ok_or_else(|| cursor.expected(expected))?;
     cursor.take();

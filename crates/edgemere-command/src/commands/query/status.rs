@@ -1,77 +1,60 @@
-//! `query status`: how far queries are, and how they ended.
+//! `query status`: how far queries are, on each node, and how they ended.
 
-use std::fmt;
-use std::time::Duration;
-
-use edgemere_engine::sql::{State, Status as Query};
+use edgemere_engine::network::Share;
+use edgemere_engine::sql::Status as Query;
 use serde_json::{Value, json};
 
-use super::Which;
-use crate::commands::Declared;
+use super::asked::OnQueries;
+use super::told::{ALL, LOCAL, clock, query_json, share_status, status};
 use crate::declaration::Declaration;
-use crate::dispatch::Context;
-use crate::error::Error;
 use crate::format::table::Table;
-use crate::language::cursor::Cursor;
-use crate::language::options::{Options, Output};
 use crate::reply::Reply;
 
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Status {
-    which: Which,
-    options: Options,
-}
+pub(crate) struct Status;
 
-impl Declared for Status {
+impl OnQueries for Status {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "query status",
         usage: "query status [NUMBER|all] [where format = FORMAT]",
         about: "How far the last query is, or one, or all that run and the last hundred that ran.",
-        details: "Who asked, when, after what time the first rows came, and how many rows and blocks \
-                  of them were given so far. \"query cancel NUMBER\" ends one.",
+        details: "\
+Who asked, when, after what time the first rows came, and how many rows and blocks of them were given \
+so far. A query of the network has a line for each operator: what it does, how many rows and bytes came \
+from it and in what time, and why it failed or is missing. \"job stop NUMBER\" ends a query.",
         examples: &["query status", "query status all where format = json", "query status 8"],
         ..Declaration::READ
     };
 
-    fn parse(cursor: &mut Cursor<'_>) -> Result<Self, Error> {
-        let which = Which::parse(cursor)?;
-        Ok(Self { which, options: Options::parse(cursor, Self::DECLARATION)? })
-    }
-
-    fn print(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.which, self.options)
-    }
-
-    fn output(&self) -> &Output {
-        &self.options.output
-    }
-
-    async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
-        let queries = self.which.find(context.node.engine().sql().queries())?;
-        let columns = [
+    fn report(queries: &[Query]) -> Reply {
+        let mut table = Table::new([
             "Job",
             "Started",
             "By",
             "DBMS",
             "Run Time",
             "First Row",
+            "Operator",
+            "Name",
             "Status",
             "Blocks",
             "Rows",
+            "Bytes",
             "Command",
-        ];
-        let mut table = Table::new(columns);
-        for query in &queries {
+        ]);
+        for query in queries {
             table.push(row(query));
+            for share in &query.operators {
+                table.push(share_row(share));
+            }
         }
-        Ok(Reply::table(table).with_json(queries.iter().map(object).collect()))
+        Reply::table(table).with_json(queries.iter().map(query_json).collect())
     }
 }
 
-fn row(query: &Query) -> [Value; 10] {
-    let status = match &query.state {
-        State::Failed(reason) => format!("Failed: {reason}"),
-        state => name(state).to_owned(),
+fn row(query: &Query) -> [Value; 13] {
+    let (operator, bytes) = match query.operators.is_empty() {
+        true => (LOCAL, None),
+        false => (ALL, Some(query.operators.iter().map(|share| share.bytes).sum::<u64>())),
     };
     [
         json!(query.id),
@@ -80,49 +63,67 @@ fn row(query: &Query) -> [Value; 10] {
         json!(query.dbms),
         json!(clock(query.elapsed)),
         json!(query.first_rows.map(clock)),
-        json!(status),
+        json!(operator),
+        Value::Null,
+        json!(status(query)),
         json!(query.batches),
         json!(query.rows),
+        json!(bytes),
         json!(query.sql),
     ]
 }
 
-fn object(query: &Query) -> Value {
-    let error = match &query.state {
-        State::Failed(reason) => Some(reason),
-        _ => None,
-    };
-    json!({
-        "job": query.id,
-        "started": query.started.to_string(),
-        "by": query.caller,
-        "dbms": query.dbms,
-        "sql": query.sql,
-        "status": name(&query.state),
-        "error": error,
-        "blocks": query.batches,
-        "rows": query.rows,
-        "run_time_ms": milliseconds(query.elapsed),
-        "first_row_ms": query.first_rows.map(milliseconds),
-    })
+fn share_row(share: &Share) -> [Value; 13] {
+    [
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        json!(clock(share.time)),
+        Value::Null,
+        json!(share.operator.address),
+        json!(share.operator.name),
+        json!(share_status(share)),
+        Value::Null,
+        json!(share.rows),
+        json!(share.bytes),
+        Value::Null,
+    ]
 }
 
-fn name(state: &State) -> &'static str {
-    match state {
-        State::Running => "Running",
-        State::Completed => "Completed",
-        State::Failed(_) => "Failed",
-        State::Cancelled => "Cancelled",
+#[cfg(test)]
+mod tests {
+    use super::super::told::tests::{AWAY, on_two_operators};
+    use super::*;
+    use crate::format::to_json;
+    use crate::reply::Body;
+
+    #[test]
+    fn a_query_of_the_network_has_a_line_for_each_operator() {
+        let Body::Table(table) = Status::report(&[on_two_operators()]).body else {
+            panic!("no table");
+        };
+        let expected = "
+Job Started             By  DBMS Run Time     First Row    Operator        Name Status                                                           Blocks Rows Bytes Command         
+---|-------------------|---|----|------------|------------|---------------|----|----------------------------------------------------------------|------|----|-----|---------------|
+  8|2026-01-02 03:04:05|ann|d   |00:00:01.500|00:00:00.020|All            |    |Running                                                         |     2|  20|  640|select v from t|
+   |                   |   |    |00:00:00.250|            |127.0.0.1:32148|a   |Completed                                                       |      |  20|  640|               |
+   |                   |   |    |00:01:00.000|            |127.0.0.1:32158|b   |Missing: operator b (127.0.0.1:32158) cannot be reached: refused|      |   0|    0|               |
+";
+        assert_eq!(table.to_string(), expected);
     }
-}
 
-/// `00:01:02.003`.
-fn clock(time: Duration) -> String {
-    let seconds = time.as_secs();
-    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
-    format!("{hours:02}:{minutes:02}:{:02}.{:03}", seconds % 60, time.subsec_millis())
-}
-
-fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+    #[test]
+    fn programs_get_an_object_for_each_operator() {
+        let told = to_json(Status::report(&[on_two_operators()]));
+        assert_eq!(
+            told[0]["operators"][1],
+            json!({
+                "address": "127.0.0.1:32158", "name": "b", "state": "missing", "rows": 0, "bytes": 0,
+                "time_ms": 60_000, "error": AWAY,
+            })
+        );
+        assert_eq!(told[0]["operators"][0]["state"], "done");
+        assert_eq!(told[0]["operators"][0]["error"], Value::Null);
+    }
 }

@@ -4,6 +4,7 @@ mod body;
 mod form;
 mod guard;
 mod html;
+mod jobs;
 mod page;
 mod query;
 mod rest;
@@ -22,6 +23,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
 use tower_http::trace::TraceLayer;
 
+pub(super) use self::rest::principal;
 use super::reply::json_body;
 use super::state::State;
 
@@ -43,6 +45,9 @@ pub(super) fn router(state: Arc<State>) -> Router {
         .route("/metrics", get(metrics))
         .route("/api/v1/ingest/{dbms}/{table}", post(rows::ingest))
         .route("/api/v1/sql", post(sql::query))
+        .route(jobs::PATH, get(jobs::all).post(jobs::start))
+        .route("/api/v1/jobs/{id}", get(jobs::status).delete(jobs::remove))
+        .route("/api/v1/jobs/{id}/rows", get(jobs::rows))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(middleware::from_fn_with_state(Arc::clone(&state), guard::own_pages_only))
         .layer(CatchPanicLayer::custom(rest::panicked))

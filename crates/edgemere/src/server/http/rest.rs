@@ -117,7 +117,7 @@ async fn run(state: &Arc<State>, form: Form, method: CommandMethod) -> Result<Re
 }
 
 /// Who asks over REST: somebody on this machine, since only its own addresses are listened on.
-pub(super) fn principal(state: &State) -> Principal {
+pub(in crate::server) fn principal(state: &State) -> Principal {
     Principal::new("the local user", state.access)
 }
 

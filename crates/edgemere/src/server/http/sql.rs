@@ -39,7 +39,7 @@ pub(super) struct Question {
 /// The two modes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Mode {
+pub(super) enum Mode {
     Batch,
     Stream,
 }
@@ -49,12 +49,17 @@ impl Question {
     fn options(&self, format: &str) -> String {
         let numbers =
             [("limit", self.limit), ("batch_rows", self.batch_rows), ("max_time", self.max_time)];
-        let mut options = format!("format = {format} and stat = false");
-        for (key, number) in numbers {
-            options.extend(number.map(|number| format!(" and {key} = {number}")));
-        }
-        options
+        options(format, &numbers)
     }
+}
+
+/// The options of a `sql` command.
+pub(super) fn options(format: &str, numbers: &[(&str, Option<u64>)]) -> String {
+    let mut options = format!("format = {format} and stat = false");
+    for (key, number) in numbers {
+        options.extend(number.map(|number| format!(" and {key} = {number}")));
+    }
+    options
 }
 
 /// Answers a query.
@@ -84,7 +89,7 @@ pub(super) async fn query(
 }
 
 /// The format of the first media type that the mode has.
-fn format_of(headers: &HeaderMap, mode: Option<Mode>) -> Result<&'static str, Failure> {
+pub(super) fn format_of(headers: &HeaderMap, mode: Option<Mode>) -> Result<&'static str, Failure> {
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("*/*");
     let known = accept.split(',').find_map(|media| {
         let media = media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();

@@ -1,9 +1,9 @@
-//! `query cancel`: ends a query that runs.
+//! `job stop`, or `query cancel`: ends a query that runs.
 
 use std::fmt;
 
-use super::number;
 use crate::commands::Declared;
+use crate::commands::query::number;
 use crate::declaration::Declaration;
 use crate::dispatch::Context;
 use crate::error::Error;
@@ -11,16 +11,16 @@ use crate::language::cursor::Cursor;
 use crate::reply::Reply;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Cancel(u64);
+pub(crate) struct Stop(u64);
 
-impl Declared for Cancel {
+impl Declared for Stop {
     const DECLARATION: &'static Declaration = &Declaration {
-        name: "query cancel",
-        aliases: &["job stop"],
-        usage: "query cancel NUMBER",
-        about: "Ends a query that runs; whoever asked is told that it was cancelled.",
-        details: "\"query status all\" shows the numbers.",
-        examples: &["query cancel 8"],
+        name: "job stop",
+        aliases: &["query cancel"],
+        usage: "job stop NUMBER",
+        about: "Ends a query that runs, on every node; whoever asked is told that it was cancelled.",
+        details: "\"job status all\" shows the numbers.",
+        examples: &["job stop 8", "query cancel 8"],
         ..Declaration::WRITE
     };
 

@@ -1,0 +1,113 @@
+//! What the demo says when it is ready: which nodes there are, what to try, and what a query on all
+//! of them answers.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use super::fill::ROWS_A_SECOND;
+use super::network::{Network, Node};
+use super::readings::Readings;
+use super::sample::{COMPANY, DBMS, Table};
+use crate::cli::node::{ask, program};
+use crate::client::{Answer, Question};
+use crate::config::keys;
+use crate::terminal::{self, grouped};
+
+/// Where a node serves MCP. None until nodes do: no address is printed that does not answer.
+const MCP_PATH: Option<&str> = None;
+
+/// The query that the demo shows the answer of.
+const SHOWN: &str = "select device, count(*) as readings, round(avg(temperature), 2) as mean, \
+                     max(temperature) as hottest from pumps group by device \
+                     order by hottest desc limit 5";
+
+/// A query to try: what came lately.
+const LATELY: &str = "select device, count(*) as readings, max(timestamp) as last from pumps where \
+                      timestamp > now() - 1 minute group by device order by device";
+
+/// Another one.
+const HOURLY: &str = "select increments(hour, 1, timestamp), max(timestamp) as until, \
+                      avg(litres_per_second) as mean from flow";
+
+/// The node that is asked, and for which nodes it answers.
+fn asked(network: &Network) -> (&Node, Option<&'static str>) {
+    // With SQL on the network: (&network.query, Some("network")).
+    (network.operators.first().unwrap_or(&network.query), None)
+}
+
+/// Asks the query that is shown.
+pub(super) async fn answer(network: &Network) -> anyhow::Result<Answer> {
+    let (node, destination) = asked(network);
+    let command = edgemere_command::sql_command(DBMS, "format = table and stat = false", SHOWN);
+    let destination = destination.map(String::from);
+    node.client.ask(&Question { command, destination, ..Question::default() }).await
+}
+
+/// Says what there is and what to try.
+pub(super) fn introduce(
+    network: &Network,
+    readings: &Readings,
+    folder: &Path,
+    answer: &Answer,
+) -> anyhow::Result<()> {
+    let nodes = network.operators.len() + 2;
+    terminal::say(&format!(
+        "The network of \"{COMPANY}\" runs: {nodes} nodes, each a process of its own.\n\n{}\n\
+         {} new rows come each second. Data and logs are in {}.\n\n\
+         In another terminal, try:\n\n{}\n\
+         Here is what the network answers to\n{SHOWN}:\n",
+        list(network, readings),
+        network.operators.len() * ROWS_A_SECOND,
+        folder.display(),
+        to_try(network),
+    ));
+    terminal::print_reply(answer)?;
+    terminal::say("\nCtrl-C stops all nodes and removes everything.");
+    Ok(())
+}
+
+/// The nodes, a line each.
+fn list(network: &Network, readings: &Readings) -> String {
+    let line = |node: &Node, what: &str| {
+        format!("  {:8}  {what:40}  http://{}\n", node.name, node.place.http)
+    };
+    let mut lines = line(&network.master, "master: keeps the ledger");
+    for (site, operator) in network.operators.iter().enumerate() {
+        let rows = grouped(readings.rows_at(site));
+        let tables = Table::ALL.len();
+        lines.push_str(&line(operator, &format!("operator: {rows} rows in {tables} tables")));
+    }
+    lines.push_str(&line(&network.query, "query node: no rows, answers for all"));
+    lines
+}
+
+/// The lines to try.
+fn to_try(network: &Network) -> String {
+    let (node, destination) = asked(network);
+    let http = node.place.http;
+    let sql = |sql: &str| edgemere_command::sql_command(DBMS, "format = table", sql);
+    let header = destination.map(|nodes| format!(" -H 'destination: {nodes}'"));
+    let flag = destination.map(|nodes| format!(" --destination {nodes}"));
+    let mut lines = vec![
+        format!("curl -H 'command: {}'{} http://{http}", sql(LATELY), header.unwrap_or_default()),
+        format!("{}{}", ask(http, &sql(HOURLY)), flag.unwrap_or_default()),
+        ask(http, "get data nodes"),
+        ask(http, "blockchain get device where site = harbour"),
+        ask(http, "test network"),
+        format!("{} shell{}", program(), node_flag(http)),
+    ];
+    lines.extend(MCP_PATH.map(|path| mcp(http, path)));
+    lines.iter().map(|line| format!("  {line}\n")).collect()
+}
+
+/// What an agent is configured with.
+fn mcp(http: SocketAddr, path: &str) -> String {
+    let servers = serde_json::json!({ "edgemere": { "url": format!("http://{http}{path}") } });
+    serde_json::json!({ "mcpServers": servers }).to_string()
+}
+
+/// The flag for the command line, where it would ask another node.
+fn node_flag(http: SocketAddr) -> String {
+    let url = format!("http://{http}");
+    if keys::NODE.is_default(&url) { String::new() } else { format!(" --node {url}") }
+}

@@ -87,16 +87,15 @@ async fn ask(client: &Client, command: String) -> anyhow::Result<String> {
     Ok(answer.body)
 }
 
-/// Stores the readings until now at all operators.
+/// Stores the readings until now at all operators, and says how many each of them has stored.
 pub(super) async fn load(
     network: &Network,
     readings: Readings,
     progress: &Progress,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Vec<u64>> {
     let operators = network.operators.iter().enumerate();
     let loads = operators.map(|(site, operator)| load_site(operator, site, readings, progress));
-    try_join_all(loads).await?;
-    Ok(())
+    try_join_all(loads).await
 }
 
 async fn load_site(
@@ -104,13 +103,15 @@ async fn load_site(
     site: usize,
     readings: Readings,
     progress: &Progress,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<u64> {
     let all = Table::ALL.into_iter().flat_map(|table| pieces(readings, site, table));
     let send = |piece: Piece| async move {
-        progress.stored(piece.send(operator).await?);
-        anyhow::Ok(())
+        let stored = piece.send(operator).await?;
+        progress.stored(stored);
+        anyhow::Ok(stored)
     };
-    stream::iter(all).map(send).buffered(PIECES_AT_ONCE).try_collect().await
+    let stored = stream::iter(all).map(send).buffered(PIECES_AT_ONCE);
+    stored.try_fold(0, async |sum, stored| Ok(sum + stored)).await
 }
 
 fn pieces(readings: Readings, site: usize, table: Table) -> impl Iterator<Item = Piece> {

@@ -3,10 +3,10 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::time::Duration;
 
 use super::fill::ROWS_A_SECOND;
 use super::network::{Network, Node};
-use super::readings::Readings;
 use super::sample::{COMPANY, DBMS, Table};
 use crate::cli::node::{ask, program};
 use crate::client::{Answer, Question};
@@ -43,23 +43,28 @@ pub(super) async fn answer(network: &Network) -> anyhow::Result<Answer> {
     node.client.ask(&Question { command, destination, ..Question::default() }).await
 }
 
-/// Says what there is and what to try.
+/// Says what there is, how long it took to store it, and what to try.
 pub(super) fn introduce(
     network: &Network,
-    readings: &Readings,
+    stored: &[u64],
+    time: Duration,
     folder: &Path,
     answer: &Answer,
 ) -> anyhow::Result<()> {
-    let nodes = network.operators.len() + 2;
+    let operators = network.operators.len();
     terminal::say(&format!(
-        "The network of \"{COMPANY}\" runs: {nodes} nodes, each a process of its own.\n\n{}\n\
-         {} new rows come each second. Data and logs are in {}.\n\n\
+        "The network of \"{COMPANY}\" runs: {} nodes, each a process of its own.\n\n{}\n\
+         {} rows were stored in {:.1} s, and {} new ones come each second. Data and logs are in {}.\n\n\
          In another terminal, try:\n\n{}\n\
-         Here is what the network answers to\n{SHOWN}:\n",
-        list(network, readings),
-        network.operators.len() * ROWS_A_SECOND,
+         Here is what the node \"{}\" answers to\n{SHOWN}:\n",
+        operators + 2,
+        list(network, stored),
+        grouped(stored.iter().sum()),
+        time.as_secs_f64(),
+        operators * ROWS_A_SECOND,
         folder.display(),
         to_try(network),
+        asked(network).0.name,
     ));
     terminal::print_reply(answer)?;
     terminal::say("\nCtrl-C stops all nodes and removes everything.");
@@ -67,36 +72,35 @@ pub(super) fn introduce(
 }
 
 /// The nodes, a line each.
-fn list(network: &Network, readings: &Readings) -> String {
+fn list(network: &Network, stored: &[u64]) -> String {
     let line = |node: &Node, what: &str| {
         format!("  {:8}  {what:40}  http://{}\n", node.name, node.place.http)
     };
     let mut lines = line(&network.master, "master: keeps the ledger");
-    for (site, operator) in network.operators.iter().enumerate() {
-        let rows = grouped(readings.rows_at(site));
-        let tables = Table::ALL.len();
+    for (operator, stored) in network.operators.iter().zip(stored) {
+        let (rows, tables) = (grouped(*stored), Table::ALL.len());
         lines.push_str(&line(operator, &format!("operator: {rows} rows in {tables} tables")));
     }
-    lines.push_str(&line(&network.query, "query node: no rows, answers for all"));
+    lines.push_str(&line(&network.query, "query node: asks the operators"));
     lines
 }
 
 /// The lines to try.
 fn to_try(network: &Network) -> String {
     let (node, destination) = asked(network);
-    let http = node.place.http;
+    let (asked, query) = (node.place.http, network.query.place.http);
     let sql = |sql: &str| edgemere_command::sql_command(DBMS, "format = table", sql);
     let header = destination.map(|nodes| format!(" -H 'destination: {nodes}'"));
     let flag = destination.map(|nodes| format!(" --destination {nodes}"));
     let mut lines = vec![
-        format!("curl -H 'command: {}'{} http://{http}", sql(LATELY), header.unwrap_or_default()),
-        format!("{}{}", ask(http, &sql(HOURLY)), flag.unwrap_or_default()),
-        ask(http, "get data nodes"),
-        ask(http, "blockchain get device where site = harbour"),
-        ask(http, "test network"),
-        format!("{} shell{}", program(), node_flag(http)),
+        format!("curl -H 'command: {}'{} http://{asked}", sql(LATELY), header.unwrap_or_default()),
+        format!("{}{}", ask(asked, &sql(HOURLY)), flag.unwrap_or_default()),
+        ask(query, "get data nodes"),
+        ask(query, "blockchain get device where site = harbour"),
+        ask(query, "test network"),
+        format!("{} shell{}", program(), node_flag(query)),
     ];
-    lines.extend(MCP_PATH.map(|path| mcp(http, path)));
+    lines.extend(MCP_PATH.map(|path| mcp(query, path)));
     lines.iter().map(|line| format!("  {line}\n")).collect()
 }
 

@@ -17,7 +17,7 @@ mod sample;
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use edgemere_command::Kind;
 use jiff::Timestamp;
@@ -119,12 +119,14 @@ impl Demo {
         fill::describe(network).await?;
         let readings = Readings::until(Timestamp::now(), self.rows, self.operators.into())?;
         progress.rows(self.rows.into());
-        fill::load(network, readings, &progress).await?;
+        let start = Instant::now();
+        let stored = fill::load(network, readings, &progress).await?;
+        let time = start.elapsed();
         progress.step("asking the query node");
         fill::known_to_query(network).await?;
         let answer = introduce::answer(network).await?;
         drop(progress);
-        introduce::introduce(network, &readings, folder, &answer)?;
+        introduce::introduce(network, &stored, time, folder, &answer)?;
         fill::trickle(network, readings).await;
         Ok(())
     }

@@ -127,6 +127,9 @@ fn the_demo_is_a_network_whose_answer_is_right() {
     let rows: Vec<Vec<String>> = answer[2..].iter().map(cells).collect();
     // 5,003 rows of 16 devices: 11 of them have one more than 312. Each pump is at one operator.
     assert!(rows[0][0] == "harbour-pump-2" && rows[0][1] == "313", "{answer:?}");
+    assert_eq!(rows.len(), 5, "{answer:?}");
+    assert!(rows.iter().all(|row| row[1] == "313"), "{answer:?}");
+    assert!(rows.iter().any(|row| row[0].starts_with("hillside-")), "{answer:?}");
 
     let names = ["master", "harbour", "hillside", "query"];
     let mut started: Vec<_> =
@@ -142,17 +145,21 @@ fn the_demo_is_a_network_whose_answer_is_right() {
     // What came after the start has later times, so that the rows of the start can be counted.
     let first = "select min(timestamp) as t, max(timestamp) as n from pumps";
     let bounds = csv(&demo.ask("harbour", &[&format!("sql water format = csv \"{first}\"")]));
+    let count = |node: &str, table: &str, more: &[&str]| {
+        let sql = format!(
+            "select count(*) as n from {table} where timestamp < timestamp '{}' + interval '313 \
+             seconds'",
+            bounds[0][0]
+        );
+        let command = format!("sql water format = csv \"{sql}\"");
+        let reply = demo.ask(node, &[&[command.as_str()], more].concat());
+        csv(&reply)[0][0].parse::<i64>().unwrap()
+    };
     let mut all = 0;
-    for operator in ["harbour", "hillside"] {
-        for table in ["pumps", "flow", "tanks", "quality"] {
-            let count = format!(
-                "select count(*) as n from {table} where timestamp < timestamp '{}' + interval '313 \
-                 seconds'",
-                bounds[0][0]
-            );
-            let count = demo.ask(operator, &[&format!("sql water format = csv \"{count}\"")]);
-            all += csv(&count)[0][0].parse::<i64>().unwrap();
-        }
+    for table in ["pumps", "flow", "tanks", "quality"] {
+        let parts = count("harbour", table, &[]) + count("hillside", table, &[]);
+        assert_eq!(count("query", table, &["--destination", "network"]), parts, "{table}");
+        all += parts;
     }
     assert_eq!(all, ROWS);
 

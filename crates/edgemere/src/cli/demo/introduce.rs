@@ -31,8 +31,7 @@ const HOURLY: &str = "select increments(hour, 1, timestamp), max(timestamp) as u
 
 /// The node that is asked, and for which nodes it answers.
 fn asked(network: &Network) -> (&Node, Option<&'static str>) {
-    // With SQL on the network: (&network.query, Some("network")).
-    (network.operators.first().unwrap_or(&network.query), None)
+    (&network.query, Some("network"))
 }
 
 /// Asks the query that is shown.

@@ -11,7 +11,7 @@ const GROUPS: [(&str, &[&str]); 3] = [
 ];
 
 const EXAMPLES: [(&str, &str); 6] = [
-    ("edgemere demo", "a node with sample data, to look around"),
+    ("edgemere demo", "a network with sample data, to look around"),
     ("edgemere node --name plant-1", "a node of your own, in ./edgemere-data"),
     ("edgemere run 'get status'", "ask the node on this machine"),
     ("edgemere run 'blockchain get operator'", "see who holds data"),

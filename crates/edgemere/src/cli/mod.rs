@@ -90,7 +90,7 @@ impl Cli {
         logging::init(filter, config.text(&keys::LOG_FORMAT) == "json")?;
         match self.command {
             Command::Node(node) => node.run(&config),
-            Command::Demo(demo) => demo.run(),
+            Command::Demo(demo) => demo.run(&config),
             Command::Run(run) => run.run(&config),
             Command::Sql(sql) => sql.run(&config),
             Command::Import(import) => import.run(&config),
@@ -120,7 +120,7 @@ impl Command {
     /// What is logged when nobody says anything: a node tells what it does, the rest is quiet.
     fn log_default(&self) -> &'static str {
         match self {
-            Self::Node(_) | Self::Demo(_) => "info",
+            Self::Node(_) => "info",
             _ => "warn",
         }
     }

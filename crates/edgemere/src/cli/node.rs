@@ -1,5 +1,6 @@
 //! `edgemere node`: a node in the foreground.
 
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::time::Duration;
@@ -30,6 +31,10 @@ use crate::terminal;
 pub(crate) struct Node {
     #[command(flatten)]
     pub(super) keys: Flags<NodeKeys>,
+
+    /// Stop when stdin ends, so that the node does not outlive who started it
+    #[arg(long, hide = true)]
+    stop_with_stdin: bool,
 }
 
 impl Node {
@@ -39,6 +44,9 @@ impl Node {
         let runtime = node_runtime()?;
         let result = runtime.block_on(async {
             let signals = Signals::listen()?;
+            if self.stop_with_stdin {
+                signals.listen_to_stdin()?;
+            }
             let running = server::start(options).await?;
             announce(&running, is_json);
             signals.wait(running).await
@@ -125,15 +133,15 @@ fn announce(running: &Running, is_json: bool) {
         tracing::info!(name, roles, %http, %network, %data, "ready");
         return;
     }
-    let ask = ask(running, "get status");
+    let ask = ask(http, "get status");
     terminal::say(&format!(
         "{name} is ready ({roles}): http://{http}, network {network}, data in {data}; try: {ask}"
     ));
 }
 
 /// The command line that asks a node something.
-pub(super) fn ask(running: &Running, command: &str) -> String {
-    let url = format!("http://{}", running.http());
+pub(super) fn ask(http: SocketAddr, command: &str) -> String {
+    let url = format!("http://{http}");
     let node = match keys::NODE.is_default(&url) {
         true => String::new(),
         false => format!(" --node {url}"),

@@ -240,7 +240,7 @@ pub(crate) static LOG: Key = Key {
     help: "What is logged on stderr: off, error, warn, info, debug, trace, or a filter as \
            \"warn,edgemere=debug\"",
     form: Form::Filter,
-    default: Default::Unset("info for \"node\" and \"demo\", warn for all else"),
+    default: Default::Unset("info for \"node\", warn for all else"),
 };
 
 /// How the log looks.

@@ -252,6 +252,7 @@ pub(crate) fn ledger_folder(data: &Path) -> PathBuf {
     data.join("ledger")
 }
 
-fn node_file(data: &Path) -> PathBuf {
+/// Where a node says where it is.
+pub(crate) fn node_file(data: &Path) -> PathBuf {
     data.join("node.json")
 }

@@ -92,6 +92,19 @@ pub(crate) fn is_for_people() -> bool {
     io::stdout().is_terminal() || AutoStream::choice(&io::stdout()) != ColorChoice::Never
 }
 
+/// A number as people read it.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 fn paint_failure(failure: &Failure) -> String {
     let mut text = format!("{} {}", paint(RED, "error:"), reply::printable(&failure.message));
     if let Some((source, at)) = &failure.place {
@@ -124,5 +137,12 @@ mod tests {
             "error: unknown command \"get statu\"\n  get statu\n      ^^^^^\n\
              hint: did you mean \"get status\"?"
         );
+    }
+
+    #[test]
+    fn numbers_are_grouped() {
+        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(grouped(number), text);
+        }
     }
 }

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::progress::Progress;
 use self::send::{Sender, Stopped};
-use self::tally::{Tally, grouped};
+use self::tally::Tally;
 use self::target::{FormatFlag, Target};
 use super::node::program;
 use super::run::client;
@@ -27,7 +27,7 @@ use super::{client_runtime, signals};
 use crate::client::Client;
 use crate::config::{ClientKeys, Config, Flags, keys};
 use crate::failure::Failure;
-use crate::terminal;
+use crate::terminal::{self, grouped};
 
 /// A piece is full with so many bytes, well below what a node takes at once.
 const PIECE_BYTES_MAX: usize = 8 << 20;

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::tally::{Tally, grouped};
-use crate::terminal;
+use super::tally::Tally;
+use crate::terminal::{self, grouped};
 
 const OF_KNOWN_SIZE: &str =
     "{prefix} [{bar:24}] {percent:>3}%  {bytes} of {total_bytes}, {msg}, {eta} left";

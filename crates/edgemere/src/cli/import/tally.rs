@@ -5,6 +5,7 @@ use std::time::Duration;
 use edgemere_engine::pieces::Piece;
 
 use crate::client::{Rejected, Stored};
+use crate::terminal::grouped;
 
 /// How many rejected rows are told one by one.
 const REJECTED_SHOWN_MAX: usize = 20;
@@ -106,19 +107,6 @@ fn shortened(value: &str) -> String {
     }
 }
 
-/// A number as people read it.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,12 +153,5 @@ mod tests {
             tally.line(time),
             "1 rows stored, 2 rejected, 1,000 stored before in 2.0 s (501 rows/s)"
         );
-    }
-
-    #[test]
-    fn numbers_are_grouped() {
-        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
-            assert_eq!(grouped(number), text);
-        }
     }
 }

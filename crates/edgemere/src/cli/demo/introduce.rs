@@ -29,17 +29,11 @@ const LATELY: &str = "select device, count(*) as readings, max(timestamp) as las
 const HOURLY: &str = "select increments(hour, 1, timestamp), max(timestamp) as until, \
                       avg(litres_per_second) as mean from flow";
 
-/// The node that is asked, and for which nodes it answers.
-fn asked(network: &Network) -> (&Node, Option<&'static str>) {
-    (&network.query, Some("network"))
-}
-
-/// Asks the query that is shown.
+/// Asks the query node what is shown.
 pub(super) async fn answer(network: &Network) -> anyhow::Result<Answer> {
-    let (node, destination) = asked(network);
     let command = edgemere_command::sql_command(DBMS, "format = table and stat = false", SHOWN);
-    let destination = destination.map(String::from);
-    node.client.ask(&Question { command, destination, ..Question::default() }).await
+    let destination = Some("network".to_owned());
+    network.query.client.ask(&Question { command, destination, ..Question::default() }).await
 }
 
 /// Says what there is, how long it took to store it, and what to try.
@@ -55,15 +49,14 @@ pub(super) fn introduce(
         "The network of \"{COMPANY}\" runs: {} nodes, each a process of its own.\n\n{}\n\
          {} rows were stored in {:.1} s, and {} new ones come each second. Data and logs are in {}.\n\n\
          In another terminal, try:\n\n{}\n\
-         Here is what the node \"{}\" answers to\n{SHOWN}:\n",
+         Here is what the query node answers to\n{SHOWN}:\n",
         operators + 2,
         list(network, stored),
         grouped(stored.iter().sum()),
         time.as_secs_f64(),
         operators * ROWS_A_SECOND,
         folder.display(),
-        to_try(network),
-        asked(network).0.name,
+        to_try(network.query.place.http),
     ));
     terminal::print_reply(answer)?;
     terminal::say("\nCtrl-C stops all nodes and removes everything.");
@@ -84,22 +77,19 @@ fn list(network: &Network, stored: &[u64]) -> String {
     lines
 }
 
-/// The lines to try.
-fn to_try(network: &Network) -> String {
-    let (node, destination) = asked(network);
-    let (asked, query) = (node.place.http, network.query.place.http);
-    let sql = |sql: &str| edgemere_command::sql_command(DBMS, "format = table", sql);
-    let header = destination.map(|nodes| format!(" -H 'destination: {nodes}'"));
-    let flag = destination.map(|nodes| format!(" --destination {nodes}"));
+/// The lines to try, for the query node.
+fn to_try(http: SocketAddr) -> String {
+    let command = edgemere_command::sql_command(DBMS, "format = table", LATELY);
+    let (program, node) = (program(), node_flag(http));
     let mut lines = vec![
-        format!("curl -H 'command: {}'{} http://{asked}", sql(LATELY), header.unwrap_or_default()),
-        format!("{}{}", ask(asked, &sql(HOURLY)), flag.unwrap_or_default()),
-        ask(query, "get data nodes"),
-        ask(query, "blockchain get device where site = harbour"),
-        ask(query, "test network"),
-        format!("{} shell{}", program(), node_flag(query)),
+        format!("curl -H 'command: {command}' -H 'destination: network' http://{http}"),
+        format!("{program} sql --network {DBMS} '{HOURLY}'{node}"),
+        ask(http, "get data nodes"),
+        ask(http, "blockchain get device where site = harbour"),
+        ask(http, "test network"),
+        format!("{program} shell{node}"),
     ];
-    lines.extend(MCP_PATH.map(|path| mcp(query, path)));
+    lines.extend(MCP_PATH.map(|path| mcp(http, path)));
     lines.iter().map(|line| format!("  {line}\n")).collect()
 }
 

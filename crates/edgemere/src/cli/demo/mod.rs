@@ -77,7 +77,10 @@ impl Demo {
         let mut processes = Processes::new(folder.path(), config)?;
         let end = tokio::select! {
             end = self.show(&mut processes, folder.path()) => end,
-            () = signals.any() => Ok(()),
+            () = signals.any() => {
+                terminal::say("Stopping the nodes.");
+                Ok(())
+            }
         };
         let code = tokio::select! {
             () = processes.stop() => ExitCode::SUCCESS,

@@ -29,10 +29,10 @@ impl Progress {
 
     /// So many rows are stored now.
     pub(super) fn rows(&self, total: u64) {
-        set_style(&self.bar, OF_ROWS);
+        self.bar.set_message("0 rows");
         self.bar.set_length(total);
         self.bar.reset();
-        self.stored(0);
+        set_style(&self.bar, OF_ROWS);
     }
 
     /// So many more rows are stored.

@@ -147,7 +147,7 @@ mod tests {
     fn the_ledger_takes_the_sample_and_every_name_is_there_once() {
         let folder = tempfile::tempdir().unwrap();
         let (ledger, _) = Ledger::open(folder.path()).unwrap();
-        let policies = SITES.iter().flat_map(policies).map(|policy| Policy::from_value(policy));
+        let policies = SITES.iter().flat_map(policies).map(Policy::from_value);
         let policies = policies.collect::<Result<_, _>>().unwrap();
         let policies = ledger.insert_all(policies, Scope::Global).unwrap();
         let names: HashSet<_> = policies.iter().map(|policy| policy.name()).collect();

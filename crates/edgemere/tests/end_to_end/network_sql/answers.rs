@@ -93,6 +93,10 @@ async fn the_network_answers_as_one_node_with_all_rows() {
         asked += 1;
     }
     assert_eq!(asked, QUERIES.len());
+    // A body is a query of the network, where the node has no rows.
+    let body = json!({ "dbms": "d", "sql": "select count(*) as c from t" });
+    let (status, count) = text(Client::new().post(net.query.up().url()).json(&body)).await;
+    assert_eq!((status, count.contains(&format!("\"c\":{}", 2 * ROWS))), (200, true), "{count}");
     // The query node has no rows of its own.
     let (status, own) = text(ask(net.query.up(), "sql d select count(*) from t")).await;
     assert_ne!(status, 200, "{own}");

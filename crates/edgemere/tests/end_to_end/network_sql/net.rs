@@ -18,11 +18,13 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// How many rows the table "t" has on each operator.
 pub(super) const ROWS: usize = 60_000;
 
-/// How wide the rows of the table "w" are, in bytes.
-const WIDTH: usize = 1000;
+/// How many rows the table "w" has on each operator, and how wide they are, in bytes: three times
+/// what is under way at most, which is some blocks of 8192 rows and a few megabytes.
+pub(super) const WIDE_ROWS: usize = 240_000;
+const WIDTH: usize = 200;
 
-/// How many rows are stored at once.
-const STORED_ROWS: usize = 15_000;
+/// How many of them are stored at once.
+const STORED_ROWS: usize = 60_000;
 
 /// A query whose rows pass through, and are far too many to be under way all at once: as long as
 /// nobody reads them, operators have work to do.
@@ -63,7 +65,7 @@ impl Net {
     /// The same, with the rows of the table "w" too.
     pub(super) async fn with_wide_rows() -> Self {
         let net = Self::with_rows().await;
-        for from in (0..ROWS).step_by(STORED_ROWS) {
+        for from in (0..WIDE_ROWS).step_by(STORED_ROWS) {
             let mut csv = String::from("n,wide\n");
             for n in from..from + STORED_ROWS {
                 // Writing to a text does not fail.

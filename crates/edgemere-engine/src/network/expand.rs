@@ -15,6 +15,7 @@ use datafusion::physical_expr::expressions::{CastExpr, Column, lit};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::limit::LocalLimitExec;
 use datafusion::physical_plan::projection::ProjectionExec;
@@ -22,7 +23,10 @@ use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMerge
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
 use super::scan::OperatorScan;
-use crate::sql::{Catalog, FILTER_RULES};
+use crate::sql::{Catalog, FILTER_RULES, PROVING_RULE};
+
+/// The rule that adds steps which let others run in between.
+const YIELDING_RULE: &str = "EnsureCooperative";
 
 /// The plan of a task with this operator's rows, in one partition.
 pub(super) async fn expand(
@@ -38,10 +42,30 @@ pub(super) async fn expand(
 }
 
 /// The plan as this operator would plan it.
+///
+/// When DataFusion cannot prove that its rules were right (see `sql::physical`), the plan stays as the
+/// query node made it, where every sort is said.
 fn improved(plan: Arc<dyn ExecutionPlan>, state: &SessionState) -> Result<Arc<dyn ExecutionPlan>> {
     let rules = state.physical_optimizers().iter();
     // The sides of a join are as the query node chose them, and fixed by then.
-    let mut rules = rules.filter(|rule| rule.name() != "join_selection" && !is_filter_rule(rule));
+    let rules = rules.filter(|rule| rule.name() != "join_selection" && !is_filter_rule(rule));
+    let mut better = Arc::clone(&plan);
+    for rule in rules {
+        better = match rule.optimize(better, state.config_options()) {
+            Ok(better) => better,
+            Err(_) if rule.name() == PROVING_RULE => return cooperative(plan, state),
+            Err(error) => return Err(error),
+        };
+    }
+    Ok(better)
+}
+
+/// The plan with steps that let others run in between, and otherwise as it is.
+fn cooperative(
+    plan: Arc<dyn ExecutionPlan>,
+    state: &SessionState,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let mut rules = state.physical_optimizers().iter().filter(|rule| rule.name() == YIELDING_RULE);
     rules.try_fold(plan, |plan, rule| rule.optimize(plan, state.config_options()))
 }
 
@@ -73,9 +97,19 @@ async fn with_rows(
     }
     let replaced = plan.transform_up(|step| match step.is::<OperatorScan>() {
         true => Ok(Transformed::yes(rows.pop_front().unwrap_or(step))),
-        false => Ok(Transformed::no(step)),
+        false => Ok(without_cooperation(step)),
     })?;
     Ok(replaced.data)
+}
+
+/// The query node's planning ends with steps that let others run in between, and so does this one's.
+/// They must not be there when it begins: a projection over such a step over a projection, which is
+/// what columns that this operator lacks make, is exchanged by DataFusion with itself without end.
+fn without_cooperation(step: Arc<dyn ExecutionPlan>) -> Transformed<Arc<dyn ExecutionPlan>> {
+    match step.downcast_ref::<CooperativeExec>() {
+        Some(cooperative) => Transformed::yes(Arc::clone(cooperative.input())),
+        None => Transformed::no(step),
+    }
 }
 
 /// The rows of a table with the columns that are wanted.

@@ -75,7 +75,7 @@ pub use self::explain::{Plan, ResultColumn};
 pub use self::limits::Limits;
 use self::memory::{Share, Total};
 pub use self::modes::{COLLECTED_BYTES_MAX, Collected, Event, Events, collect, events};
-pub(crate) use self::physical::FILTER_RULES;
+pub(crate) use self::physical::{FILTER_RULES, PROVING_RULE};
 pub use self::queries::{Queries, State, Status, Watched};
 pub use self::rows::Rows;
 pub use self::scope::{Extended, Extension, Scope, TableName};

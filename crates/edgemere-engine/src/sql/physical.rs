@@ -13,6 +13,9 @@ use super::error::Error;
 /// How the rules' names begin that bring filters down to where rows are read.
 pub(crate) const FILTER_RULES: &str = "FilterPushdown";
 
+/// The rule that checks what the others have done.
+pub(crate) const PROVING_RULE: &str = "SanityCheckPlan";
+
 /// The steps of a plan that was optimized.
 ///
 /// DataFusion sorts the parts of a table each on its own and merges them, and at the end checks that
@@ -69,5 +72,5 @@ fn without_filter_rules(state: &SessionState) -> SessionState {
 
 /// Whether it is DataFusion's own check that failed.
 fn is_unproven(error: &DataFusionError) -> bool {
-    matches!(error, DataFusionError::Context(rule, _) if rule == "SanityCheckPlan")
+    matches!(error, DataFusionError::Context(rule, _) if rule == PROVING_RULE)
 }

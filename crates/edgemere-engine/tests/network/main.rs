@@ -8,12 +8,17 @@
 
 mod answer;
 mod answers;
+mod edgelake;
 mod failures;
+mod generated;
 mod many;
 mod node;
 mod plans;
 mod proxy;
 mod rows;
+#[path = "../sql_model/mod.rs"]
+#[allow(dead_code, reason = "the model has more than is used here")]
+mod sql_model;
 mod strangers;
 
 use std::collections::BTreeMap;
@@ -25,7 +30,7 @@ use edgemere_engine::network::{Part, Patience, Placement, Share, State, Table};
 use edgemere_engine::schema::Schema;
 use edgemere_engine::sql::{self, Queries, Query, Scope, Sql};
 
-use self::answer::Answer;
+use self::answer::{Answer, Numbers};
 use self::node::Node;
 
 /// The database of all tests.
@@ -137,19 +142,29 @@ impl Cluster {
     }
 
     /// The answer of the network and that of the one database: what is different, if anything is.
-    /// This is where generated queries are plugged in.
     pub(crate) async fn difference(&self, sql: &str, ordered: bool) -> Option<String> {
-        let expected = match self.whole.sql().query(DBMS, sql, None).await {
+        self.difference_in(sql, ordered, &Scope::default()).await
+    }
+
+    /// The same for a query with options.
+    pub(crate) async fn difference_in(
+        &self,
+        sql: &str,
+        ordered: bool,
+        scope: &Scope,
+    ) -> Option<String> {
+        let expected = match self.whole.sql().ask(DBMS, sql, scope).await {
             Ok(query) => Answer::of(query).await,
             Err(error) => Err(error),
         };
-        let given = match self.try_ask(sql, Scope::default()).await {
+        let given = match self.try_ask(sql, scope.clone()).await {
             Ok(asked) => Answer::of(asked.query).await,
             Err(error) => Err(error),
         };
         match (expected, given) {
-            (Ok(expected), Ok(given)) => expected.difference(&given, ordered),
-            (Err(_), Err(_)) => None,
+            (Ok(expected), Ok(given)) => expected.difference(&given, ordered, Numbers::of(sql)),
+            // What fails on both sides proves nothing.
+            (Err(_), Err(error)) => Some(format!("both fail: {}", chain(&error))),
             (Ok(_), Err(error)) => Some(format!("only the network fails: {}", chain(&error))),
             (Err(error), Ok(_)) => Some(format!("only the database fails: {}", chain(&error))),
         }

@@ -36,7 +36,7 @@ impl Databases {
         let (engine, _) = Engine::open_with(folder.path(), options, Limits::default()).unwrap();
         runtime.block_on(async {
             for table in tables {
-                store(&engine, table).await;
+                store(&engine, table, &schema()).await;
             }
         });
         Self { runtime, engine, sqlite: sqlite(tables), _folder: folder }
@@ -44,7 +44,7 @@ impl Databases {
 
     /// What both answer is equal, or the text says how it is not.
     pub(crate) fn compare(&self, sql: &str, is_ordered: bool) -> Result<(), String> {
-        let theirs = self.ask_sqlite(sql).map_err(|error| format!("SQLite refuses it: {error}"))?;
+        let theirs = ask_sqlite(&self.sqlite, sql)?;
         let ours = self.runtime.block_on(self.ask(sql))?;
         ours.difference(&theirs, is_ordered).map_or(Ok(()), Err)
     }
@@ -63,23 +63,31 @@ impl Databases {
         }
         Ok(Answer(rows))
     }
+}
 
-    fn ask_sqlite(&self, sql: &str) -> rusqlite::Result<Answer> {
-        let mut statement = self.sqlite.prepare(sql)?;
+/// What SQLite answers.
+pub(crate) fn ask_sqlite(sqlite: &rusqlite::Connection, sql: &str) -> Result<Answer, String> {
+    let ask = || {
+        let mut statement = sqlite.prepare(sql)?;
         let columns = statement.column_count();
         let rows = statement.query_map([], |row| {
             (0..columns).map(|i| Ok(sqlite_value(row.get_ref(i)?))).collect()
         })?;
         Ok(Answer(rows.collect::<rusqlite::Result<_>>()?))
-    }
+    };
+    ask().map_err(|error: rusqlite::Error| format!("SQLite refuses it: {error}"))
 }
 
-async fn store(engine: &Engine, table: &Table) {
-    let schema = schema(table.kept);
-    let stored = engine.storage().create_table(DBMS, table.name, schema).await.unwrap();
+/// Puts a table into an engine, with these columns, kept as it says.
+pub(crate) async fn store(engine: &Engine, table: &Table, columns: &Schema) {
+    let mut first = columns.clone();
+    if table.kept == Kept::Grown {
+        first.columns.retain(|column| !LATE.contains(&column.name.as_str()));
+    }
+    let stored = engine.storage().create_table(DBMS, table.name, first).await.unwrap();
     let size = table.rows.len().div_ceil(PARTS).max(1);
     for (index, part) in table.rows.chunks(size).enumerate() {
-        put(engine, table, part).await;
+        put(engine, table, columns, part).await;
         let is_first_half = index < PARTS / 2;
         let settles = match table.kept {
             Kept::Fresh => false,
@@ -95,12 +103,12 @@ async fn store(engine: &Engine, table: &Table) {
         engine.storage().compact(&stored).await.unwrap();
     }
     let known = stored.schema();
-    let all = self::schema(Kept::Fresh).columns.into_iter();
+    let all = columns.columns.iter().cloned();
     let missing = all.filter(|column| known.position(&column.name).is_none()).collect();
     engine.storage().add_columns(&stored, missing).await.unwrap();
 }
 
-async fn put(engine: &Engine, table: &Table, rows: &[Map<String, Json>]) {
+async fn put(engine: &Engine, table: &Table, columns: &Schema, rows: &[Map<String, Json>]) {
     let mut rows = rows.to_vec();
     // Rows from before the late columns do not name them.
     for name in LATE.iter().filter(|_| table.kept == Kept::Grown) {
@@ -108,13 +116,14 @@ async fn put(engine: &Engine, table: &Table, rows: &[Map<String, Json>]) {
             rows.iter_mut().for_each(|row| drop(row.remove(*name)));
         }
     }
+    rows.iter_mut().for_each(|row| row.retain(|name, _| columns.position(name).is_some()));
     let bytes = serde_json::to_vec(&rows).unwrap();
     let put = engine.put(DBMS, table.name, Input::Json, &bytes).await.unwrap();
     assert_eq!((put.stored, put.rejected_total), (rows.len(), 0), "{:?}", put.rejected);
 }
 
-fn schema(kept: Kept) -> Schema {
-    let own = COLUMNS.iter().filter(|(name, _)| kept != Kept::Grown || !LATE.contains(name));
+/// The columns of every table.
+pub(crate) fn schema() -> Schema {
     let column = |(name, kind): &(&str, Kind)| Column {
         name: (*name).to_owned(),
         kind: match kind {
@@ -126,10 +135,11 @@ fn schema(kept: Kept) -> Schema {
             Kind::Date => ColumnKind::Date,
         },
     };
-    Schema { columns: own.map(column).collect() }
+    Schema { columns: COLUMNS.iter().map(column).collect() }
 }
 
-fn sqlite(tables: &[Table]) -> rusqlite::Connection {
+/// SQLite with these tables.
+pub(crate) fn sqlite(tables: &[Table]) -> rusqlite::Connection {
     let sqlite = rusqlite::Connection::open_in_memory().unwrap();
     sqlite.pragma_update(None, "case_sensitive_like", true).unwrap();
     let column = |(name, kind): &(&str, Kind)| {
@@ -167,7 +177,8 @@ fn parameter(value: &Json) -> rusqlite::types::Value {
     }
 }
 
-fn our_value(value: Json) -> Value {
+/// A value of ours, as SQLite has it.
+pub(crate) fn our_value(value: Json) -> Value {
     match value {
         Json::Null => Value::Null,
         Json::Bool(value) => Value::Number(f64::from(u8::from(value))),

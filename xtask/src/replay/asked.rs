@@ -30,15 +30,14 @@ impl Asked {
             None => return None,
         };
         let has = |words: &[&str]| words.iter().any(|word| sql.contains(word));
-        Some(match () {
-            // Spans of time come in their order.
-            () if has(&["order by", "increments("]) => Self::Ordered,
-            () if !has(&[" limit "]) => Self::Unordered,
-            () if has(&["group by"]) => Self::Any,
-            // One row, whatever the limit.
-            () if has(&["count(", "avg(", "sum(", "min(", "max("]) => Self::Unordered,
-            () => Self::Any,
-        })
+        // Spans of time come in their order.
+        if has(&["order by", "increments("]) {
+            return Some(Self::Ordered);
+        }
+        // Without groups an aggregate is one row, whatever the limit.
+        let is_one = !has(&["group by"]) && has(&["count(", "avg(", "sum(", "min(", "max("]);
+        let is_any = has(&[" limit "]) && !is_one;
+        Some(if is_any { Self::Any } else { Self::Unordered })
     }
 
     /// A reply without what the query leaves open.
@@ -109,7 +108,7 @@ fn veil_text(text: &str) -> String {
         let value = part(2).and_then(|value| value.parse().ok());
         match rows::is_row(part(1), value, part(3)) {
             true => RIGHT.to_owned(),
-            false => found[0].to_owned(),
+            false => part(0).unwrap_or_default().to_owned(),
         }
     });
     veiled.into_owned()

@@ -224,7 +224,8 @@ async fn operators_with_other_columns_and_types() {
         "select t, count(*) from mixed group by t",
         "select k from mixed where t is null",
         // Columns twice, and columns that an operator has not.
-        "select t as a, v as b, t as c from mixed union all select t, abs(v), t from mixed",
+        "select t as a, v as b, t as c from mixed union all \
+         select t as a, abs(v) as b, t as c from mixed",
         "select k from mixed where w > '2026-01-01'",
         "select max(v) from mixed where t = '7'",
         "select a.k, b.k from mixed a join mixed b on a.v = b.v",

@@ -15,7 +15,6 @@ const VALUES: &[&str] = &[
     "right(s, 1)",
     "lpad(s, 6, '*')",
     "reverse(s)",
-    "repeat(s, 2)",
     "md5(s)",
     "ascii(s)",
     "greatest(n, g)",

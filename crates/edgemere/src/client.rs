@@ -11,6 +11,8 @@ use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
+use crate::server::MISSING_HEADER;
+use crate::terminal;
 
 pub(crate) use self::ingest::{Rejected, Stored, Trouble, Upload};
 
@@ -98,7 +100,12 @@ impl Client {
         };
         let timeout = question.timeout_s.map(|s| Duration::from_secs(s) + ANSWER_MARGIN);
         let request = timeout.into_iter().fold(request, RequestBuilder::timeout);
-        Ok(request.send().await.map_err(|error| self.unreachable(&error))?)
+        let response = request.send().await.map_err(|error| self.unreachable(&error))?;
+        if let Some(missing) = response.headers().get(MISSING_HEADER).and_then(|v| v.to_str().ok())
+        {
+            terminal::say(&format!("warning: without the rows of {missing}"));
+        }
+        Ok(response)
     }
 
     fn get(&self, question: &Question) -> RequestBuilder {

@@ -97,6 +97,9 @@ pub struct Rendered {
     pub media: Media,
     /// The content.
     pub content: Content,
+    /// The operators whose rows are not in it, as far as that is known when it begins: only when a
+    /// subset was asked for. One that is lost later is told at the end, or there is no good end.
+    pub missing: Vec<String>,
 }
 
 /// The content of a reply.
@@ -137,12 +140,17 @@ pub enum Media {
 }
 
 impl Rendered {
+    /// A content to which nothing is missing.
+    pub fn new(media: Media, content: Content) -> Self {
+        Self { media, content, missing: Vec::new() }
+    }
+
     fn text(body: String) -> Self {
-        Self { media: Media::Text, content: Content::Whole(body) }
+        Self::new(Media::Text, Content::Whole(body))
     }
 
     fn json(value: &Value) -> Self {
-        Self { media: Media::Json, content: Content::Whole(value.to_string()) }
+        Self::new(Media::Json, Content::Whole(value.to_string()))
     }
 
     /// The whole content as text.

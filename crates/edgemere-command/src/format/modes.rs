@@ -40,12 +40,14 @@ pub(super) fn batch(collected: &Collected, times: Times) -> Result<Rendered, Err
         let _ = write!(text, ",\"missing\":{}", json!(names(&collected.missing)));
     }
     text.push('}');
-    Ok(Rendered { media: Media::Json, content: Content::Whole(text) })
+    let missing = names(&collected.missing);
+    Ok(Rendered { media: Media::Json, content: Content::Whole(text), missing })
 }
 
 /// Rows as events, the last of which says that it was all, or why it was not.
 pub(super) fn events_of(rows: Rows, frame: Frame) -> Rendered {
     let Rows { query, times, rows_at_once, .. } = rows;
+    let missing = names(&query.missing());
     let told = unfold(Some(events(query, rows_at_once)), move |events| async move {
         let mut events = events?;
         let (text, is_last) = match told(&mut events, times).await? {
@@ -62,7 +64,7 @@ pub(super) fn events_of(rows: Rows, frame: Frame) -> Rendered {
         Frame::Line => Media::Ndjson,
         Frame::ServerSent => Media::EventStream,
     };
-    Rendered { media, content: Content::Stream(told.boxed()) }
+    Rendered { media, content: Content::Stream(told.boxed()), missing }
 }
 
 /// The next event as JSON, and whether it is the last.
@@ -106,7 +108,8 @@ fn failure(error: &Error) -> String {
 
 /// Rows as an Arrow IPC stream: the columns at once, then the rows as they come.
 pub(super) fn arrow(rows: Rows) -> Rendered {
-    let state = Some(Part::Beginning(rows.query));
+    let missing = names(&rows.query.missing());
+    let state = Some(Part::Beginning(rows.query, missing.len()));
     let pieces: BoxStream<'static, _> = unfold(state, |part| async {
         match arrow_piece(part?).await {
             Ok((piece, next)) => Some((Ok(piece), next)),
@@ -115,24 +118,27 @@ pub(super) fn arrow(rows: Rows) -> Rendered {
         }
     })
     .boxed();
-    Rendered { media: Media::ArrowStream, content: Content::Stream(pieces) }
+    Rendered { media: Media::ArrowStream, content: Content::Stream(pieces), missing }
 }
 
-/// What is sent next of an Arrow stream.
+/// What is sent next of an Arrow stream, of which so many operators are known to be missing.
 enum Part {
-    Beginning(Source),
-    Rows(Source, Box<ArrowStream>),
+    Beginning(Source, usize),
+    Rows(Source, usize, Box<ArrowStream>),
 }
 
 async fn arrow_piece(part: Part) -> Result<(Vec<u8>, Option<Part>), Error> {
     match part {
-        Part::Beginning(source) => {
+        Part::Beginning(source, announced) => {
             let mut stream = Box::new(ArrowStream::new(&source.no_rows())?);
-            Ok((stream.take(), Some(Part::Rows(source, stream))))
+            Ok((stream.take(), Some(Part::Rows(source, announced, stream))))
         }
-        Part::Rows(mut source, mut stream) => match source.next().await.transpose()? {
-            Some(batch) => Ok((stream.rows(&batch)?, Some(Part::Rows(source, stream)))),
-            None => Ok((stream.end()?, None)),
+        Part::Rows(mut source, announced, mut stream) => match source.next().await.transpose()? {
+            Some(batch) => Ok((stream.rows(&batch)?, Some(Part::Rows(source, announced, stream)))),
+            None => {
+                source.check_missing(announced)?;
+                Ok((stream.end()?, None))
+            }
         },
     }
 }

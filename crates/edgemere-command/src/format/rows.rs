@@ -45,9 +45,17 @@ pub(super) fn render(rows: Rows, format: Format) -> Rendered {
         Format::Ndjson | Format::JsonOutput => Media::Ndjson,
         _ => Media::Json,
     };
-    let pieces =
-        Pieces { rows, waiting: None, format, count: 0, widths: Vec::new(), next: Part::Beginning };
-    Rendered { media, content: Content::Stream(pieces.stream()) }
+    let missing = names(&rows.query.missing());
+    let pieces = Pieces {
+        rows,
+        waiting: None,
+        format,
+        count: 0,
+        widths: Vec::new(),
+        announced: missing.len(),
+        next: Part::Beginning,
+    };
+    Rendered { media, content: Content::Stream(pieces.stream()), missing }
 }
 
 /// How many rows are written at once.
@@ -60,6 +68,8 @@ struct Pieces {
     format: Format,
     count: usize,
     widths: Vec<usize>,
+    /// How many operators were known to be missing at the beginning.
+    announced: usize,
     next: Part,
 }
 
@@ -93,6 +103,9 @@ impl Pieces {
                 Some(batch) => self.batch(&batch).map(Some),
                 None => {
                     self.next = Part::End;
+                    if !self.has_statistics() {
+                        self.rows.query.check_missing(self.announced)?;
+                    }
                     Ok(Some(self.end()))
                 }
             },
@@ -150,6 +163,11 @@ impl Pieces {
             push_line(&mut text, row, &self.widths, &numbers);
         }
         Ok(text)
+    }
+
+    /// Whether there is a place at the end for who is missing.
+    fn has_statistics(&self) -> bool {
+        self.rows.statistics && matches!(self.format, Format::Json | Format::Table)
     }
 
     fn end(&self) -> String {

@@ -1,7 +1,7 @@
 //! Where the rows of a reply come from: a query that runs for it, or a job that keeps them.
 
 use edgemere_engine::jobs::Reader;
-use edgemere_engine::network::Share;
+use edgemere_engine::network::{Share, State};
 use edgemere_engine::sql::{Batch, Query, Rows};
 
 use crate::error::Error;
@@ -21,6 +21,20 @@ impl Source {
         match self {
             Self::Query(query) => Ok(query.begin().await?),
             Self::Job(reader) => Ok(reader.begin().await?),
+        }
+    }
+
+    /// Fails when more operators are missing than were known to be at the beginning: the end of the
+    /// rows has no place for them, and must not look good.
+    pub(super) fn check_missing(&self, announced: usize) -> Result<(), Error> {
+        let shares = self.operators().into_iter();
+        let missing: Vec<_> = shares.filter(|share| share.state == State::Missing).collect();
+        if missing.len() <= announced {
+            return Ok(());
+        }
+        match missing.into_iter().rev().find_map(|share| share.error) {
+            Some(error) => Err(edgemere_engine::sql::Error::Network(error).into()),
+            None => Ok(()),
         }
     }
 

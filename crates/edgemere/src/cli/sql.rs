@@ -40,7 +40,8 @@ pub(crate) struct Sql {
     #[arg(long)]
     network: bool,
 
-    /// With --network: take the rows of the operators that are there when others are not
+    /// With --network: take the rows of the operators that are there when others are not, and say
+    /// which are missing
     #[arg(long, requires = "network")]
     subset: bool,
 
@@ -57,8 +58,7 @@ impl Sql {
             let failure = Failure::input("an Arrow stream is not for people");
             return Err(failure.with_hint("write it to a file, as in: … > rows.arrow").into());
         }
-        // Who is missing is told beside the statistics.
-        let mut options = format!("format = {format} and stat = {}", self.subset);
+        let mut options = format!("format = {format} and stat = false");
         options.extend(self.max_time.map(|seconds| format!(" and max_time = {seconds}")));
         let command = edgemere_command::sql_command(&self.dbms, &options, &self.sql.join(" "));
         let destination = self.network.then(|| "network".to_owned());

@@ -31,6 +31,7 @@ use self::auth::Guard;
 pub(crate) use self::auth::{BadKey, NetworkKey, NoKey};
 pub(crate) use self::listen::{CannotListen, NoAddress, NotLoopback};
 use self::peers::HttpPeers;
+pub(crate) use self::reply::MISSING_HEADER;
 use self::serve::{Patience, Port, serve};
 use self::state::State;
 

@@ -140,6 +140,9 @@ impl From<Error> for Failure {
     }
 }
 
+/// The header of a reply without the rows of some operators: which they are.
+pub(crate) const MISSING_HEADER: &str = "edgemere-missing";
+
 /// A command's answer.
 pub(super) fn answer(rendered: Rendered) -> Response {
     let content_type = match rendered.media {
@@ -160,7 +163,16 @@ pub(super) fn answer(rendered: Rendered) -> Response {
             Err(error)
         })),
     };
-    ([(header::CONTENT_TYPE, HeaderValue::from_static(content_type))], body).into_response()
+    let content_type = [(header::CONTENT_TYPE, HeaderValue::from_static(content_type))];
+    let mut reply = (content_type, body).into_response();
+    // The names of nodes are anybody's; what cannot be in a header is left out of it.
+    let missing = rendered.missing.join(", ").replace(|c: char| !(' '..='~').contains(&c), "?");
+    if !missing.is_empty()
+        && let Ok(missing) = HeaderValue::from_str(&missing)
+    {
+        reply.headers_mut().insert(MISSING_HEADER, missing);
+    }
+    reply
 }
 
 /// JSON as a body.

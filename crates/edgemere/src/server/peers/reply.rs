@@ -51,7 +51,7 @@ impl Body {
 
     pub(super) fn rendered(self) -> Rendered {
         let media = if self.is_json { Media::Json } else { Media::Text };
-        Rendered { media, content: Content::Whole(self.text) }
+        Rendered::new(media, Content::Whole(self.text))
     }
 }
 

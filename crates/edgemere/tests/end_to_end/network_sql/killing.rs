@@ -21,8 +21,16 @@ async fn before_a_query() {
     assert_eq!(statistics["Nodes"], 1, "{statistics}");
     let missing = statistics["Missing"].as_array().unwrap();
     assert!(missing.len() == 1 && missing[0].as_str().unwrap().contains("two"), "{statistics}");
+    // Where there is no place for it in the rows, it is told before them.
+    for format in ["csv", "ndjson", "arrow", "json:list"] {
+        let reply = net.sql(format, COUNT).header("subset", "true").send().await.unwrap();
+        let missing = reply.headers()["edgemere-missing"].to_str().unwrap();
+        assert!(missing.contains("two"), "{format}: {missing}");
+    }
     net.two.start();
     net.is_whole().await;
+    let reply = net.sql("csv", COUNT).header("subset", "true").send().await.unwrap();
+    assert!(!reply.headers().contains_key("edgemere-missing"));
     let (rows, statistics) = net.subset(COUNT).await;
     assert_eq!((rows, &statistics["Missing"]), (json!([{ "c": 2 * ROWS }]), &Value::Null));
 }

@@ -23,7 +23,7 @@ use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMerge
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
 use super::scan::OperatorScan;
-use crate::sql::{Catalog, FILTER_RULES, PROVING_RULE};
+use crate::sql::{Catalog, FILTER_RULES, PROVING_RULE, mend_first_rows};
 
 /// The rule that adds steps which let others run in between.
 const YIELDING_RULE: &str = "EnsureCooperative";
@@ -38,7 +38,7 @@ pub(super) async fn expand(
     let ordered = plan.output_ordering().is_some();
     let plan = with_rows(plan, tables, state).await?;
     let plan = if ordered { merged(plan, fetch) } else { plan };
-    together(improved(plan, state)?, fetch)
+    together(mend_first_rows(improved(plan, state)?)?, fetch)
 }
 
 /// The plan as this operator would plan it.

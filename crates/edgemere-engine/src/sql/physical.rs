@@ -9,6 +9,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::physical_plan::ExecutionPlan;
 
 use super::error::Error;
+use super::first_rows;
 
 /// How the rules' names begin that bring filters down to where rows are read.
 pub(crate) const FILTER_RULES: &str = "FilterPushdown";
@@ -31,15 +32,16 @@ pub(super) async fn plan(
         false => Some(without_filter_rules(state)),
     };
     let state = without_rules.as_ref().unwrap_or(state);
-    match state.query_planner().create_physical_plan(plan, state).await {
+    let steps = match state.query_planner().create_physical_plan(plan, state).await {
         Err(error) if is_unproven(&error) => {
             let mut careful = state.clone();
             careful.config_mut().options_mut().optimizer.repartition_sorts = false;
             let planner = Arc::clone(careful.query_planner());
-            planner.create_physical_plan(plan, &careful).await.map_err(Error::Plan)
+            planner.create_physical_plan(plan, &careful).await
         }
-        other => other.map_err(Error::Plan),
-    }
+        other => other,
+    };
+    steps.and_then(first_rows::mend).map_err(Error::Plan)
 }
 
 /// Whether a plan has only columns as they are in one table: read, filtered, sorted, cut off.

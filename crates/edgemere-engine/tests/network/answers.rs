@@ -113,6 +113,8 @@ const ORDERED: &[&str] = &[
     "select name from devices union all select device from alerts order by 1 limit 25",
     "select id from readings where id >= 100 order by id limit 1",
     "select distinct n from readings order by n desc limit 12",
+    "select t, id from (select 'b' as t, id from readings union all select 'a', id from readings) q \
+     order by t, id limit 500 offset 40",
     // DataFusion cannot prove that this is in order.
     "select id, device, n from readings where lower(device) = device \
      order by n, device nulls first, id limit 7 offset 5",

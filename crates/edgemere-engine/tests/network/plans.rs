@@ -41,6 +41,12 @@ async fn operators_do_all_that_they_can() {
         ("select device, avg(value) from readings group by device", "mode=Partial"),
         ("select count(*) from readings where n = 1", "mode=Partial"),
         ("select id from readings order by value limit 10", "TopK(fetch=10)"),
+        // The bound that all parts share is about all keys, also one that is the same in each part.
+        (
+            "select t, id from (select 'b' as t, id from readings union all select 'a', id from readings) q \
+             order by t, id limit 9",
+            "TopK(fetch=9), expr=[t@0 ASC NULLS LAST, id@1 ASC NULLS LAST]",
+        ),
         ("select id from readings limit 10", "fetch=10"),
         ("select id from readings where n > 5 limit 10", "fetch=10"),
         ("select distinct device from readings", "mode=Partial"),

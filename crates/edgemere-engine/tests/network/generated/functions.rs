@@ -15,7 +15,6 @@ const VALUES: &[&str] = &[
     "right(s, 1)",
     "lpad(s, 6, '*')",
     "reverse(s)",
-    "md5(s)",
     "ascii(s)",
     "greatest(n, g)",
     "least(n, day)",
@@ -23,7 +22,7 @@ const VALUES: &[&str] = &[
     "n & 3",
     "n | g",
     "abs(n)",
-    "sign(f)",
+    "signum(f)",
     "floor(f)",
     "ceil(f)",
     "round(f, 1)",
@@ -111,4 +110,13 @@ pub(super) fn question(c: &mut Chance) -> Question {
         ),
         _ => format!("select id, {one} as x, {two} as y from {table} where {test}"),
     })
+}
+
+/// All of them, each as a result, in an aggregate and as a condition.
+pub(super) fn all() -> Vec<Question> {
+    let values = VALUES.iter().map(|value| format!("select id, {value} as x from half"));
+    let tests = TESTS.iter().map(|test| format!("select id, {test} as x from half where {test}"));
+    let ends =
+        VALUES.iter().map(|value| format!("select min({value}), max({value}) as y from half"));
+    values.chain(ends).chain(tests).map(any_order).collect()
 }

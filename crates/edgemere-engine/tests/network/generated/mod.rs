@@ -84,6 +84,17 @@ async fn rows_that_two_operators_have() {
     check(Way::Copies).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn every_function_crosses_the_wire() {
+    let scene = Scene::new(&spread(&mut Chance::new(SEED), Way::Evenly)).await;
+    let mut wrong = Vec::new();
+    for question in functions::all() {
+        let difference = scene.compare(&question).await.err();
+        wrong.extend(difference.map(|difference| format!("{}\n    {difference}", question.sql)));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 fn setting(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |text| text.parse().unwrap())
 }
@@ -91,9 +102,7 @@ fn setting(name: &str, otherwise: u64) -> u64 {
 async fn check(way: Way) {
     let seed = setting("EDGEMERE_SQL_SEED", SEED);
     let mut chance = Chance::new(seed.wrapping_mul(31).wrapping_add(way as u64));
-    let tables = table::all(&mut chance);
-    let tables = tables.iter().map(|table| Spread::new(&mut chance, table, way));
-    let tables: Vec<_> = tables.collect();
+    let tables = spread(&mut chance, way);
     let scene = Scene::new(&tables).await;
     for _ in 0..setting("EDGEMERE_SQL_QUERIES", QUERIES) {
         for question in questions(&mut chance) {
@@ -102,6 +111,12 @@ async fn check(way: Way) {
             }
         }
     }
+}
+
+/// Tables by chance, in parts.
+fn spread(c: &mut Chance, way: Way) -> Vec<Spread> {
+    let tables = table::all(c);
+    tables.iter().map(|table| Spread::new(c, table, way)).collect()
 }
 
 /// One question of each kind, and two of those that only we understand: they are of many kinds.

@@ -8,7 +8,7 @@ use crate::answer::{Answer, Numbers};
 use crate::sql_model::answer::Answer as Compared;
 use crate::sql_model::chance::Chance;
 use crate::sql_model::databases::{ask_sqlite, our_value, schema, sqlite, store};
-use crate::sql_model::table::{self, Kept};
+use crate::sql_model::table::Kept;
 use crate::{Cluster, DBMS, chain};
 
 /// A query, and what is known of its answer.
@@ -78,11 +78,7 @@ async fn answer(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_that_are_missing_are_noticed() {
-    let mut chance = Chance::new(1);
-    let tables = table::all(&mut chance);
-    let tables: Vec<_> =
-        tables.iter().map(|table| Spread::new(&mut chance, table, Way::Evenly)).collect();
-    let scene = Scene::new(&tables).await;
+    let scene = Scene::new(&super::spread(&mut Chance::new(1), Way::Evenly)).await;
     let question = |sql: &str| Question { sql: sql.into(), is_ordered: false, is_common: true };
     let all = question("select count(*), sum(n) from settled");
     assert_eq!(scene.compare(&all).await, Ok(()));

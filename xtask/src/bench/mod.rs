@@ -14,7 +14,10 @@ mod rows;
 mod stream;
 mod tables;
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anyhow::{Result, bail};
 
@@ -27,6 +30,9 @@ pub(crate) struct Args {
     /// Run only these parts
     #[arg(long, value_delimiter = ',', value_name = "PARTS")]
     only: Vec<String>,
+    /// Measure this program instead of building one
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
     /// How long each measurement of many requests lasts
     #[arg(long, default_value_t = 5)]
     seconds: u64,
@@ -65,7 +71,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
     }
     interrupt::watch()?;
-    let binary = cargo::build_release()?;
+    let binary = match &args.binary {
+        Some(binary) => std::path::absolute(binary)?,
+        None => cargo::build_release()?,
+    };
     let is_wanted = |part: &&Part| args.only.is_empty() || args.only.iter().any(|n| n == part.name);
     for part in PARTS.iter().filter(is_wanted) {
         println!("\n### {}\n\n| measure | value |\n|---|---|", part.title);

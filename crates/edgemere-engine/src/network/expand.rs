@@ -8,6 +8,7 @@ use arrow::datatypes::{FieldRef, SchemaRef};
 use datafusion::catalog::TableProvider;
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::Result;
 use datafusion::execution::SessionState;
 use datafusion::physical_expr::PhysicalExpr;
@@ -17,9 +18,12 @@ use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::empty::EmptyExec;
+use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::limit::LocalLimitExec;
 use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
 use super::scan::OperatorScan;
@@ -36,19 +40,52 @@ pub(super) async fn expand(
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let fetch = if plan.is::<AggregateExec>() { None } else { plan.fetch() };
     let ordered = plan.output_ordering().is_some();
+    let of_one_table = !has_step(&plan, &|step| step.is::<UnionExec>());
     let plan = with_rows(plan, tables, state).await?;
     let plan = if ordered { merged(plan, fetch) } else { plan };
-    together(mend_first_rows(improved(plan, state)?)?, fetch)
+    let is_plain = of_one_table && !has_step(&plan, &|step| !is_plain(step));
+    together(mend_first_rows(improved(plan, is_plain, state)?)?, fetch)
+}
+
+/// Whether a plan has a step of a kind.
+fn has_step(
+    plan: &Arc<dyn ExecutionPlan>,
+    is_such: &dyn Fn(&Arc<dyn ExecutionPlan>) -> bool,
+) -> bool {
+    is_such(plan) || plan.children().into_iter().any(|child| has_step(child, is_such))
+}
+
+/// Whether a step has only columns as they are in one table: read, filtered, sorted, cut off. The same
+/// as `sql::physical` asks of a whole query.
+fn is_plain(step: &Arc<dyn ExecutionPlan>) -> bool {
+    let is_column = |expression: &Arc<dyn PhysicalExpr>| expression.is::<Column>();
+    if let Some(sort) = step.downcast_ref::<SortExec>() {
+        return sort.expr().iter().all(|key| is_column(&key.expr));
+    }
+    if let Some(projection) = step.downcast_ref::<ProjectionExec>() {
+        return projection.expr().iter().all(|projected| is_column(&projected.expr));
+    }
+    step.is::<DataSourceExec>()
+        || step.is::<UnionExec>()
+        || step.is::<FilterExec>()
+        || step.is::<LocalLimitExec>()
+        || step.is::<CoalescePartitionsExec>()
+        || step.is::<SortPreservingMergeExec>()
 }
 
 /// The plan as this operator would plan it.
 ///
 /// When DataFusion cannot prove that its rules were right (see `sql::physical`), the plan stays as the
 /// query node made it, where every sort is said.
-fn improved(plan: Arc<dyn ExecutionPlan>, state: &SessionState) -> Result<Arc<dyn ExecutionPlan>> {
+fn improved(
+    plan: Arc<dyn ExecutionPlan>,
+    is_plain: bool,
+    state: &SessionState,
+) -> Result<Arc<dyn ExecutionPlan>> {
     let rules = state.physical_optimizers().iter();
     // The sides of a join are as the query node chose them, and fixed by then.
-    let rules = rules.filter(|rule| rule.name() != "join_selection" && !is_filter_rule(rule));
+    let rules = rules.filter(|rule| rule.name() != "join_selection");
+    let rules = rules.filter(|rule| is_plain || !is_filter_rule(rule));
     let mut better = Arc::clone(&plan);
     for rule in rules {
         better = match rule.optimize(better, state.config_options()) {
@@ -69,8 +106,8 @@ fn cooperative(
     rules.try_fold(plan, |plan, rule| rule.optimize(plan, state.config_options()))
 }
 
-/// Whether a rule brings filters down, which it does wrongly: see `sql::physical`. What they rule out
-/// comes with the scan.
+/// Whether a rule brings filters down, which it does wrongly but in plain plans: see `sql::physical`.
+/// What the query itself rules out comes with the scan.
 fn is_filter_rule(rule: &Arc<dyn PhysicalOptimizerRule + Send + Sync>) -> bool {
     rule.name().starts_with(FILTER_RULES)
 }

@@ -85,11 +85,6 @@ impl Query {
         self.ticket.operators()
     }
 
-    /// The operators whose rows are not in the answer, when a subset was asked for.
-    pub fn missing(&self) -> Vec<network::Operator> {
-        Rows::missing(self)
-    }
-
     /// No rows, with the columns of the result.
     pub fn no_rows(&self) -> Batch {
         Batch(RecordBatch::new_empty(Arc::clone(&self.schema)))

@@ -13,9 +13,11 @@ use crate::declaration::Method;
 use crate::destination::{Delivery, Destination};
 use crate::error::Error;
 use crate::format::{Rendered, render};
+use crate::language::options::Output;
 use crate::node::Node;
 use crate::peers::TIMEOUT;
 use crate::principal::Principal;
+use crate::reply::Reply;
 
 /// How long a command's text may be.
 pub const COMMAND_BYTES_MAX: usize = 4 << 20;
@@ -53,11 +55,11 @@ impl Request {
 
 /// A command's result and the name of the command that gave it, for logs and metrics.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct Outcome<T = Rendered> {
     /// The name of the command, or none when the text is not a command.
     pub command: Option<&'static str>,
-    /// The reply with its looks.
-    pub result: Result<Rendered, Error>,
+    /// The reply, mostly with its looks.
+    pub result: Result<T, Error>,
 }
 
 /// What a command has while it runs.
@@ -90,6 +92,16 @@ impl Context<'_> {
 
 /// Carries out a request.
 pub async fn execute(node: &Arc<Node>, request: &Request) -> Outcome {
+    let (command, result) = reply_to(node, request).await;
+    let result = result.and_then(|(reply, output)| render(reply, &output));
+    Outcome { command, result }
+}
+
+/// Carries out a request. The reply has no looks yet; those that were asked for are beside it.
+pub(crate) async fn reply_to(
+    node: &Arc<Node>,
+    request: &Request,
+) -> (Option<&'static str>, Result<(Reply, Output), Error>) {
     let (command, result) = match parse(&request.command) {
         Ok(command) => (Some(command.declaration().name), run(node, request, &command).await),
         Err(error) => (None, Err(error)),
@@ -98,7 +110,7 @@ pub async fn execute(node: &Arc<Node>, request: &Request) -> Outcome {
     if result.is_err() {
         node.activity.errors.fetch_add(1, Ordering::Relaxed);
     }
-    Outcome { command, result }
+    (command, result)
 }
 
 /// Parses a command's text.
@@ -109,7 +121,11 @@ pub fn parse(text: &str) -> Result<Command, Error> {
     Command::from_text(text)
 }
 
-async fn run(node: &Arc<Node>, request: &Request, command: &Command) -> Result<Rendered, Error> {
+async fn run(
+    node: &Arc<Node>,
+    request: &Request,
+    command: &Command,
+) -> Result<(Reply, Output), Error> {
     let declaration = command.declaration();
     if request.method == Some(Method::Get) && declaration.method == Method::Post {
         return Err(Error::WrongMethod { command: declaration.name });
@@ -124,5 +140,5 @@ async fn run(node: &Arc<Node>, request: &Request, command: &Command) -> Result<R
             destination.run(command, &context, delivery).await?
         }
     };
-    render(reply, command.output())
+    Ok((reply, command.output().clone()))
 }

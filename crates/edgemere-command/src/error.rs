@@ -209,6 +209,18 @@ pub enum Error {
         /// The number.
         id: u64,
     },
+    /// No such cursor, or not any more.
+    #[error("there is no cursor \"{cursor}\" any more, or it is not yours")]
+    NoCursor {
+        /// The cursor.
+        cursor: String,
+    },
+    /// No such result, or not any more.
+    #[error("there is no result \"{id}\" any more, or it is not yours")]
+    NoResult {
+        /// Its id.
+        id: String,
+    },
     /// No such command to help with.
     #[error("no command is called \"{name}\"")]
     NoHelp {
@@ -391,6 +403,8 @@ impl Error {
             | Self::UnknownDatabase { .. }
             | Self::NoPartition { .. }
             | Self::NoQuery { .. }
+            | Self::NoCursor { .. }
+            | Self::NoResult { .. }
             | Self::NoHelp { .. } => Kind::NotFound,
             Self::Denied { .. } | Self::PeerDenied { .. } => Kind::Denied,
             Self::NameTaken { .. }
@@ -435,7 +449,7 @@ impl Error {
             Self::UnknownDatabase { .. } => Code::WRONG_DBMS,
             Self::ExternalDatabase { .. } => Code::WRONG_DBMS_TYPE,
             Self::NoPartition { .. } => Code::NO_PARTITION,
-            Self::NoQuery { .. } => Code::WRONG_JOB,
+            Self::NoQuery { .. } | Self::NoCursor { .. } | Self::NoResult { .. } => Code::WRONG_JOB,
             Self::NoDestination { .. } => Code::NO_DESTINATION,
             Self::NotMaster { .. } => Code::NO_LEDGER_TABLE,
             Self::PeerUnreachable { .. } => Code::PEER_REFUSED,
@@ -488,6 +502,12 @@ impl Error {
             }
             Self::NoPartition { .. } => Some("\"get partitions\" lists the partitions".into()),
             Self::NoQuery { .. } => Some("\"query status all\" lists the queries".into()),
+            Self::NoCursor { .. } => Some(
+                "a cursor is good once, for a few minutes: ask the query again, with a LIMIT and an \
+                 OFFSET to begin further on"
+                    .into(),
+            ),
+            Self::NoResult { .. } => Some("results are kept for an hour: ask the query again".into()),
             Self::Ledger(error) => error.hint(),
             Self::Sql(error) => error.hint(),
             Self::OnNetwork(_) => Some(

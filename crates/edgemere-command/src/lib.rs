@@ -31,6 +31,7 @@ mod peers;
 mod placement;
 mod principal;
 mod reply;
+pub mod results;
 pub mod sync;
 mod variables;
 

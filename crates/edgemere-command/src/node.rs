@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::host::Host;
 use crate::peers::Peers;
 use crate::placement::Places;
+use crate::results::Kept;
 use crate::sync::Synchronizer;
 use crate::variables::Variables;
 
@@ -98,6 +99,8 @@ pub struct Node {
     pub(crate) host: Host,
     pub(crate) activity: Activity,
     synchronizer: Synchronizer,
+    /// What is kept of answers for a while.
+    pub(crate) kept: Kept,
     /// SQL on all operators of the network.
     network_sql: Sql,
 }
@@ -123,6 +126,7 @@ impl Node {
             network_sql: local.on_network(places, credentials, Patience::default()),
             name: RwLock::new(settings.name.clone()),
             synchronizer: Synchronizer::new(&settings.ledger),
+            kept: Kept::default(),
             variables: Variables::default(),
             host: Host::new(),
             activity: Activity {

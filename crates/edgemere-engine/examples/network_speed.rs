@@ -1,10 +1,11 @@
 //! What the network costs: the same rows in one engine and on two operators, the same queries, and how
-//! much longer these take. `cargo run --release --example network_speed -- ROWS RUNS`, where both have
-//! defaults.
+//! much longer these take; then how the cost grows with the number of operators, up to 64.
+//! `cargo run --release --example network_speed -- ROWS RUNS`, where both have defaults.
 
 #![allow(clippy::print_stdout, reason = "the figures are what it is for")]
 
 use std::error::Error;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,10 @@ const OPERATORS: usize = 2;
 const ROWS: usize = 2_000_000;
 const RUNS: usize = 9;
 const BATCH: usize = 100_000;
+
+/// How many operators the growth is measured with, and how many rows each of them has.
+const GROWTH: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+const GROWTH_ROWS: usize = 10_000;
 
 const QUERIES: [&str; 9] = [
     "select count(*) from t",
@@ -78,20 +83,49 @@ async fn main() -> Anything<()> {
     let folder = tempfile::tempdir()?;
     let (whole, _) = Engine::open(&folder.path().join("whole"))?;
     fill(&whole, 0..rows).await?;
-    let (asking, _) = Engine::open(&folder.path().join("asking"))?;
-    let mut parts = Vec::new();
-    for number in 0..OPERATORS {
-        let (engine, _) = Engine::open(&folder.path().join(number.to_string()))?;
-        let size = rows / OPERATORS;
-        fill(&engine, number * size..(number + 1) * size).await?;
-        let operator = serve(number, &engine).await?;
-        parts.push(Part { operators: vec![operator], rows: Some(size as u64) });
-    }
-    let placement = Arc::new(Places(Table { schema: schema(), parts }));
-    let network = asking.sql().on_network(placement, Arc::new(Nothing), Patience::default());
+    let network = network(&folder.path().join("two"), OPERATORS, rows / OPERATORS).await?;
     println!("{rows} rows, {OPERATORS} operators, the fastest and the middle of {runs} runs");
     for sql in QUERIES {
         compare(sql, &whole, &network, runs).await?;
+    }
+    println!("{GROWTH_ROWS} rows on each operator, the middle of {runs} runs: planned, answered");
+    for operators in GROWTH {
+        let network =
+            self::network(&folder.path().join(format!("of-{operators}")), operators, GROWTH_ROWS)
+                .await?;
+        growth(&network, operators, runs).await?;
+    }
+    Ok(())
+}
+
+/// A network of operators that have so many rows each.
+async fn network(folder: &Path, operators: usize, rows: usize) -> Anything<Sql> {
+    let (asking, _) = Engine::open(&folder.join("asking"))?;
+    let mut parts = Vec::new();
+    for number in 0..operators {
+        let (engine, _) = Engine::open(&folder.join(number.to_string()))?;
+        fill(&engine, number * rows..(number + 1) * rows).await?;
+        let operator = serve(number, &engine).await?;
+        parts.push(Part { operators: vec![operator], rows: Some(rows as u64) });
+    }
+    let placement = Arc::new(Places(Table { schema: schema(), parts }));
+    Ok(asking.sql().on_network(placement, Arc::new(Nothing), Patience::default()))
+}
+
+/// What a few queries cost with so many operators.
+async fn growth(network: &Sql, operators: usize, runs: usize) -> Anything<()> {
+    for sql in QUERIES.into_iter().skip(1).take(2) {
+        let (mut planned, mut answered) = (Vec::new(), Vec::new());
+        for _ in 0..runs.max(1) {
+            let began = Instant::now();
+            network.explain(DBMS, sql).await?;
+            planned.push(began.elapsed());
+            let began = Instant::now();
+            drain(network.query(DBMS, sql, None).await?).await?;
+            answered.push(began.elapsed());
+        }
+        let ((_, planned), (_, answered)) = (times(&mut planned), times(&mut answered));
+        println!("{operators:3} operators  {planned:8.2} ms {answered:8.2} ms  {sql}");
     }
     Ok(())
 }

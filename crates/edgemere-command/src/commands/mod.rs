@@ -168,6 +168,7 @@ commands! {
     Process(process::Process),
     QueryDestination(Asked<query::destination::Destination>),
     QueryExplain(query::explain::Explain),
+    QueryFetch(query::fetch::Fetch),
     QueryStatus(Asked<query::status::Status>),
     RunClient(run::client::Client),
     SetNodeName(set::node_name::NodeName),

@@ -86,6 +86,7 @@ Two formats are for programs that must know when they have all rows: \"batch\" c
             Format::Csv,
             Format::Ndjson,
             Format::Arrow,
+            Format::Parquet,
             Format::Batch,
             Format::Events,
             Format::EventsSse,

@@ -1,6 +1,7 @@
 //! Formats: the one place where replies get their looks. Every reply can be shown in every format
 //! that its command declares, over REST, in the shell and to agents alike.
 
+mod binary;
 pub(crate) mod mcp;
 pub(crate) mod modes;
 pub(crate) mod rows;
@@ -41,6 +42,8 @@ pub enum Format {
     Ndjson,
     /// An Arrow IPC stream.
     Arrow,
+    /// A Parquet file.
+    Parquet,
     /// `{"rows":[…],"total_rows":n}`: rows up to a limit, all at once.
     Batch,
     /// Events, one a line: some rows each, and at the end that it was all.
@@ -50,7 +53,7 @@ pub enum Format {
 }
 
 impl Format {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Table,
         Self::Json,
         Self::Mcp,
@@ -61,6 +64,7 @@ impl Format {
         Self::Csv,
         Self::Ndjson,
         Self::Arrow,
+        Self::Parquet,
         Self::Batch,
         Self::Events,
         Self::EventsSse,
@@ -79,13 +83,15 @@ impl Format {
             Self::Csv => "csv",
             Self::Ndjson => "ndjson",
             Self::Arrow => "arrow",
+            Self::Parquet => "parquet",
             Self::Batch => "batch",
             Self::Events => "events",
             Self::EventsSse => "events:sse",
         }
     }
 
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
+    /// The format of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name))
     }
 }
@@ -137,6 +143,8 @@ pub enum Media {
     EventStream,
     /// An Arrow IPC stream, which is not text.
     ArrowStream,
+    /// A Parquet file, which is not text.
+    Parquet,
 }
 
 impl Rendered {
@@ -155,6 +163,7 @@ impl Rendered {
 
     /// The whole content as text.
     pub async fn into_text(self) -> Result<String, Error> {
+        let is_parquet = self.media == Media::Parquet;
         let mut stream = match self.content {
             Content::Whole(text) => return Ok(text),
             Content::Stream(stream) => stream,
@@ -168,7 +177,7 @@ impl Rendered {
         }
         String::from_utf8(bytes).map_err(|_| Error::BadValue {
             key: "format".into(),
-            value: Format::Arrow.name().into(),
+            value: if is_parquet { Format::Parquet } else { Format::Arrow }.name().into(),
             expected: "a format that is text".into(),
             at: None,
         })

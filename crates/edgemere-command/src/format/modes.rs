@@ -1,14 +1,11 @@
-//! The rows of a query for programs: collected in one object, as events one after the other, and as
-//! an Arrow stream.
+//! The rows of a query for programs: collected in one object, and as events one after the other.
 
 use std::fmt::Write;
 
 use edgemere_engine::network::Operator;
-use edgemere_engine::sql::{
-    ArrowStream, Batch, Collected, Event, Events, Rows as _, Times, events,
-};
+use edgemere_engine::sql::{Batch, Collected, Event, Events, Rows as _, Times, events};
 use futures_util::StreamExt;
-use futures_util::stream::{BoxStream, unfold};
+use futures_util::stream::unfold;
 use serde_json::json;
 
 use super::rows::Rows;
@@ -104,43 +101,6 @@ fn failure(error: &Error) -> String {
         _ => tracing::info!(error = message, "a query ended in the middle"),
     }
     json!({ "type": "error", "error": error.to_object() }).to_string()
-}
-
-/// Rows as an Arrow IPC stream: the columns at once, then the rows as they come.
-pub(super) fn arrow(rows: Rows) -> Rendered {
-    let missing = names(&rows.query.missing());
-    let state = Some(Part::Beginning(rows.query, missing.len()));
-    let pieces: BoxStream<'static, _> = unfold(state, |part| async {
-        match arrow_piece(part?).await {
-            Ok((piece, next)) => Some((Ok(piece), next)),
-            // After an error there is nothing more: the reply must not look whole.
-            Err(error) => Some((Err(error), None)),
-        }
-    })
-    .boxed();
-    Rendered { media: Media::ArrowStream, content: Content::Stream(pieces), missing }
-}
-
-/// What is sent next of an Arrow stream, of which so many operators are known to be missing.
-enum Part {
-    Beginning(Source, usize),
-    Rows(Source, usize, Box<ArrowStream>),
-}
-
-async fn arrow_piece(part: Part) -> Result<(Vec<u8>, Option<Part>), Error> {
-    match part {
-        Part::Beginning(source, announced) => {
-            let mut stream = Box::new(ArrowStream::new(&source.no_rows())?);
-            Ok((stream.take(), Some(Part::Rows(source, announced, stream))))
-        }
-        Part::Rows(mut source, announced, mut stream) => match source.next().await.transpose()? {
-            Some(batch) => Ok((stream.rows(&batch)?, Some(Part::Rows(source, announced, stream)))),
-            None => {
-                source.check_missing(announced)?;
-                Ok((stream.end()?, None))
-            }
-        },
-    }
 }
 
 /// Rows as the elements of a list of objects, a comma before each but the very first.

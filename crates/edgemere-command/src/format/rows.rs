@@ -9,7 +9,8 @@ use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
 use serde_json::json;
 
-use super::modes::{Frame, arrow, events_of, names};
+use super::binary;
+use super::modes::{Frame, events_of, names};
 use super::source::Source;
 use super::{Content, Format, Media, Rendered};
 use crate::error::Error;
@@ -35,9 +36,10 @@ impl Rows {
 }
 
 /// Gives rows the looks of a format.
-pub(super) fn render(rows: Rows, format: Format) -> Rendered {
+pub(crate) fn render(rows: Rows, format: Format) -> Rendered {
     let media = match format {
-        Format::Arrow => return arrow(rows),
+        Format::Arrow => return binary::arrow(rows),
+        Format::Parquet => return binary::parquet(rows),
         Format::Events => return events_of(rows, Frame::Line),
         Format::EventsSse => return events_of(rows, Frame::ServerSent),
         Format::Table => Media::Text,

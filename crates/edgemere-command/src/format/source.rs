@@ -8,19 +8,26 @@ use crate::error::Error;
 
 /// Rows that are to be shown.
 #[derive(Debug)]
-pub(crate) enum Source {
-    /// Of a query. Dropping it stops the work.
+pub(crate) struct Source {
+    origin: Origin,
+    /// Rows that were given back: they are the next ones.
+    first: Option<Batch>,
+}
+
+#[derive(Debug)]
+enum Origin {
+    /// A query. Dropping it stops the work.
     Query(Query),
-    /// Of a job.
+    /// A job.
     Job(Box<Reader>),
 }
 
 impl Source {
     /// Waits for the first rows, so that what fails at once fails before anything is answered.
     pub(crate) async fn begin(&mut self) -> Result<(), Error> {
-        match self {
-            Self::Query(query) => Ok(query.begin().await?),
-            Self::Job(reader) => Ok(reader.begin().await?),
+        match &mut self.origin {
+            Origin::Query(query) => Ok(query.begin().await?),
+            Origin::Job(reader) => Ok(reader.begin().await?),
         }
     }
 
@@ -38,6 +45,27 @@ impl Source {
         }
     }
 
+    /// Gives back rows that were taken and not used.
+    pub(crate) fn put_back(&mut self, rows: Batch) {
+        self.first = Some(rows);
+    }
+
+    /// How many rows were read of the tables so far, where that is known.
+    pub(crate) fn rows_read(&self) -> u64 {
+        match &self.origin {
+            Origin::Query(query) => query.rows_read(),
+            Origin::Job(_) => 0,
+        }
+    }
+
+    /// The query's number, when it runs for this reply.
+    pub(crate) fn job(&self) -> Option<u64> {
+        match &self.origin {
+            Origin::Query(query) => Some(query.watched().status().id),
+            Origin::Job(_) => None,
+        }
+    }
+
     /// The names of the columns.
     pub(crate) fn columns(&self) -> Vec<String> {
         self.no_rows().columns()
@@ -48,35 +76,38 @@ impl Rows for Source {
     type Error = Error;
 
     fn no_rows(&self) -> Batch {
-        match self {
-            Self::Query(query) => query.no_rows(),
-            Self::Job(reader) => reader.no_rows(),
+        match &self.origin {
+            Origin::Query(query) => query.no_rows(),
+            Origin::Job(reader) => reader.no_rows(),
         }
     }
 
     fn operators(&self) -> Vec<Share> {
-        match self {
-            Self::Query(query) => query.operators(),
-            Self::Job(reader) => reader.operators(),
+        match &self.origin {
+            Origin::Query(query) => query.operators(),
+            Origin::Job(reader) => reader.operators(),
         }
     }
 
     async fn next(&mut self) -> Option<Result<Batch, Error>> {
-        match self {
-            Self::Query(query) => query.next().await.map(|next| next.map_err(Error::from)),
-            Self::Job(reader) => reader.next().await.map(|next| next.map_err(Error::from)),
+        if let Some(first) = self.first.take() {
+            return Some(Ok(first));
+        }
+        match &mut self.origin {
+            Origin::Query(query) => query.next().await.map(|next| next.map_err(Error::from)),
+            Origin::Job(reader) => reader.next().await.map(|next| next.map_err(Error::from)),
         }
     }
 }
 
 impl From<Reader> for Source {
     fn from(reader: Reader) -> Self {
-        Self::Job(Box::new(reader))
+        Self { origin: Origin::Job(Box::new(reader)), first: None }
     }
 }
 
 impl From<Query> for Source {
     fn from(query: Query) -> Self {
-        Self::Query(query)
+        Self { origin: Origin::Query(query), first: None }
     }
 }

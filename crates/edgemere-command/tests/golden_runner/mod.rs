@@ -8,9 +8,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use edgemere_command::results::{self, Answer, Budget};
 use edgemere_command::{
-    Access, Error as CommandError, Kind, Method, Node, Peers, Principal, Published, Rendered,
-    Request, Role, Settings, execute, ingest, sync,
+    Access, Error as CommandError, Format, Kind, Method, Node, Peers, Principal, Published,
+    Rendered, Request, Role, Settings, execute, ingest, sync,
 };
 use edgemere_engine::Engine;
 use edgemere_engine::ingest::Input;
@@ -35,6 +36,8 @@ pub(crate) struct Runner {
     network: Arc<Network>,
     nodes: BTreeMap<String, TestNode>,
     stopped: BTreeMap<String, (TempDir, Kinds)>,
+    /// Where the last page ended.
+    cursor: String,
     /// The ports that differ from run to run, and those that are shown for them.
     ports: BTreeMap<u16, u16>,
     numbers: regex::Regex,
@@ -92,6 +95,20 @@ pub(crate) enum Command {
         #[arg(key, optional)]
         subset: bool,
     },
+    /// Takes so many rows of a query, of at most so many bytes, and keeps the rest under a cursor,
+    /// which commands name as CURSOR.
+    Page {
+        command: String,
+        rows: usize,
+        #[arg(key)]
+        bytes: Option<usize>,
+    },
+    /// Keeps a question, and then asks for all of its rows, as somebody.
+    Whole {
+        command: String,
+        #[arg(key, optional)]
+        by: String,
+    },
     #[command(other)]
     Run(goldenscript::Command),
 }
@@ -104,6 +121,7 @@ impl Runner {
             network: Arc::default(),
             nodes: BTreeMap::new(),
             stopped: BTreeMap::new(),
+            cursor: String::new(),
             ports: BTreeMap::new(),
             numbers: regex::Regex::new(r" *[0-9][0-9,.]*").unwrap(),
             hashes: regex::Regex::new("[0-9a-f]{64}").unwrap(),
@@ -223,6 +241,52 @@ impl Runner {
         }
     }
 
+    fn page(
+        &mut self,
+        command: &str,
+        budget: Budget,
+        context: &Context,
+    ) -> Result<String, Box<dyn Error>> {
+        let name = context.prefix.as_deref().unwrap_or("n1");
+        let node = Arc::clone(&self.nodes.get(name).ok_or("no such node")?.node);
+        let request = self.request(&command.replace("CURSOR", &self.cursor), &context.tags);
+        let page = async {
+            let Answer::Rows(mut rows) = results::answer(&node, &request).await.result? else {
+                return Ok("no rows".into());
+            };
+            let columns = rows.columns();
+            let columns: Vec<_> =
+                columns.iter().map(|one| format!("{} {}", one.name, one.type_name)).collect();
+            let page = rows.page(budget).await?;
+            let mut said = columns.join(", ");
+            page.rows.iter().for_each(|row| said.push_str(&format!("\n{row}")));
+            said.push_str(&format!("\nread {}", rows.rows_read()));
+            if page.has_more {
+                said.push_str(", there are more");
+                self.cursor = results::keep_rest(&node, &request.principal, *rows);
+            }
+            Ok::<_, CommandError>(said)
+        };
+        let page = self.runtime.block_on(page);
+        page.map_err(|error| describe(&error, "").replace(&self.cursor, "CURSOR").into())
+    }
+
+    fn whole(&self, command: &str, by: &str, context: &Context) -> Result<String, Box<dyn Error>> {
+        let node = &self.nodes.get("n1").ok_or("no such node")?.node;
+        let request = self.request(command, &context.tags);
+        let id = results::keep_question(node, &request);
+        let principal = match by {
+            "" => request.principal,
+            name => Principal::new(name, Access::Admin),
+        };
+        let whole = async {
+            let whole = results::open(node, &principal, &id, Format::Ndjson).await?;
+            whole.into_text().await
+        };
+        let whole = self.runtime.block_on(whole);
+        whole.map_err(|error| describe(&error, "").replace(&id, "ID").into())
+    }
+
     fn put(&self, table: &str, rows: &str, context: &Context) -> Result<String, Box<dyn Error>> {
         let name = context.prefix.as_deref().unwrap_or("n1");
         let node = &self.nodes.get(name).ok_or("no such node")?.node;
@@ -287,6 +351,11 @@ impl goldenscript::Runner for Runner {
                 request.subset = *subset;
                 self.run_request(&request, context)
             }
+            Command::Page { command, rows, bytes } => {
+                let budget = Budget { rows: *rows, bytes: bytes.unwrap_or(usize::MAX) };
+                self.page(command, budget, context)
+            }
+            Command::Whole { command, by } => self.whole(command, by, context),
             Command::Run(command) => {
                 self.run_request(&self.request(&command.name, &context.tags), context)
             }

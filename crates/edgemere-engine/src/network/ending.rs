@@ -1,6 +1,7 @@
 //! The end of a part, as something that is sent. A stream that just stops may have been cut off: by a
 //! panic, by a stop of the node, by somebody in between. So an operator sends one row more than it
-//! has, in a batch of its own, and a column that says which row that is.
+//! has, in a batch of its own, and a column that says which row that is. The rest of that batch tells
+//! how many rows the operator read: a bit in each row, since the column has no room for a number.
 
 use std::sync::Arc;
 
@@ -30,13 +31,17 @@ pub(super) fn rows(batch: &RecordBatch, sent: &SchemaRef) -> Result<RecordBatch,
     RecordBatch::try_new(Arc::clone(sent), columns)
 }
 
-/// The end as it is sent.
-pub(super) fn end(sent: &SchemaRef) -> Result<RecordBatch, ArrowError> {
-    let column = |field: &Arc<Field>| -> ArrayRef {
-        match field.name() == COLUMN {
-            true => Arc::new(BooleanArray::from(vec![true])),
-            false => new_null_array(field.data_type(), 1),
-        }
+/// How many rows the end has: itself, and the bits of a number.
+const END_ROWS: usize = 1 + u64::BITS as usize;
+
+/// The end as it is sent, after so many rows were read.
+pub(super) fn end(sent: &SchemaRef, rows_read: u64) -> Result<RecordBatch, ArrowError> {
+    let bits = (0..u64::BITS).map(|bit| rows_read >> bit & 1 == 1);
+    let ends: Vec<_> = std::iter::once(true).chain(bits).collect();
+    let ends: ArrayRef = Arc::new(BooleanArray::from(ends));
+    let column = |field: &Arc<Field>| match field.name() == COLUMN {
+        true => Arc::clone(&ends),
+        false => new_null_array(field.data_type(), END_ROWS),
     };
     RecordBatch::try_new(Arc::clone(sent), sent.fields().iter().map(column).collect())
 }
@@ -46,7 +51,10 @@ pub(super) enum Received {
     /// Rows.
     Rows(RecordBatch),
     /// There are no more.
-    End,
+    End {
+        /// How many rows the operator read for those that it sent.
+        rows_read: u64,
+    },
 }
 
 /// Takes what was sent.
@@ -57,8 +65,9 @@ pub(super) fn receive(batch: &RecordBatch, schema: &SchemaRef) -> Result<Receive
     let Some(ends) = last.as_boolean_opt() else {
         return internal_err!("a part does not say where it ends");
     };
-    if batch.num_rows() == 1 && ends.value(0) {
-        return Ok(Received::End);
+    if batch.num_rows() == END_ROWS && ends.value(0) {
+        let bit = |at: usize| u64::from(ends.value(at + 1)) << at;
+        return Ok(Received::End { rows_read: (0..END_ROWS - 1).map(bit).sum() });
     }
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     let rows = RecordBatch::try_new_with_options(Arc::clone(schema), columns.to_vec(), &options)?;
@@ -81,7 +90,10 @@ mod tests {
             panic!("rows are no end");
         };
         assert_eq!(back, batch);
-        assert!(matches!(receive(&end(&sent).unwrap(), &schema).unwrap(), Received::End));
+        for read in [0, 1, 1_000_000_007, u64::MAX] {
+            let received = receive(&end(&sent, read).unwrap(), &schema).unwrap();
+            assert!(matches!(received, Received::End { rows_read } if rows_read == read));
+        }
     }
 
     #[test]

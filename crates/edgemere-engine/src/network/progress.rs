@@ -32,6 +32,8 @@ pub struct Share {
     pub rows: u64,
     /// How many bytes these are.
     pub bytes: u64,
+    /// How many rows it read of its tables, as far as its tasks are done.
+    pub rows_read: u64,
     /// How long it has worked, or worked in all.
     pub time: Duration,
     /// Why it failed or is missing.
@@ -93,6 +95,11 @@ impl Progress {
         })
     }
 
+    /// An operator has read so many rows for a task.
+    pub(super) fn note_read(&self, operator: &Operator, rows: u64) {
+        self.with(operator, |entry| entry.share.rows_read += rows);
+    }
+
     /// An operator has done a task.
     pub(super) fn end(&self, operator: &Operator) {
         self.with(operator, |entry| {
@@ -136,6 +143,7 @@ impl Progress {
             state: State::Waiting,
             rows: 0,
             bytes: 0,
+            rows_read: 0,
             time: Duration::ZERO,
             error: None,
         };

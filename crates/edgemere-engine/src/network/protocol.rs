@@ -20,7 +20,7 @@ pub(super) const PLAIN: &str = "none";
 pub(super) const LZ4: &str = "lz4";
 
 /// Our own version: one more for each change of what is sent.
-const OWN: u32 = 1;
+const OWN: u32 = 2;
 
 /// The version of what this node sends and understands. Plans are DataFusion's, and are only
 /// understood by the same one.

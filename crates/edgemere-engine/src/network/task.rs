@@ -23,7 +23,7 @@ use tokio::task::JoinSet;
 
 use super::worker::{Inner, ended};
 use super::{ending, expand};
-use crate::sql::{Catalog, Sql, Stop, yielding};
+use crate::sql::{Catalog, Sql, Stop, rows_read, yielding};
 
 /// How long a task may take. Its query node ends it long before.
 const TIME_MAX: Duration = Duration::from_secs(24 * 3600);
@@ -94,13 +94,14 @@ async fn run(work: Work, stop: Stop, sender: mpsc::Sender<RecordBatch>) -> Resul
     let Work { plan, tables, sql, sent } = work;
     let context = sql.context("", &tables);
     let plan = expand::expand(plan, &tables, &context.state()).await?;
-    let mut rows = execute_stream(yielding(plan, &stop)?, context.task_ctx())?;
+    let plan = yielding(plan, &stop)?;
+    let mut rows = execute_stream(Arc::clone(&plan), context.task_ctx())?;
     while let Some(batch) = rows.next().await {
         if sender.send(ending::rows(&batch?, &sent)?).await.is_err() {
             return Ok(());
         }
     }
-    let _ = sender.send(ending::end(&sent)?).await;
+    let _ = sender.send(ending::end(&sent, rows_read(&plan))?).await;
     Ok(())
 }
 

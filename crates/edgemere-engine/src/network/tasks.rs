@@ -261,7 +261,10 @@ impl Tasks {
                 .map_err(|error| Error::of_call(operator, &error, true))?;
             let bytes = opened.link.bytes().saturating_sub(before);
             match received {
-                Received::End => return Ok(None),
+                Received::End { rows_read } => {
+                    progress.note_read(operator, rows_read);
+                    return Ok(None);
+                }
                 Received::Rows(rows) if rows.num_rows() == 0 => {}
                 Received::Rows(rows) => {
                     let used = progress.use_rows(operator, rows.num_rows(), bytes);

@@ -12,6 +12,7 @@ use arrow::json::writer::{LineDelimited, WriterBuilder};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
 use super::error::Error;
+use super::explain::{ResultColumn, type_name};
 use super::functions::clock;
 use super::times;
 
@@ -50,6 +51,17 @@ impl Batch {
     /// The names of the columns.
     pub fn columns(&self) -> Vec<String> {
         self.0.schema_ref().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// The columns with their types.
+    pub fn typed_columns(&self) -> Vec<ResultColumn> {
+        let fields = self.0.schema_ref().fields().iter();
+        fields
+            .map(|field| ResultColumn {
+                name: field.name().clone(),
+                type_name: type_name(field.data_type()),
+            })
+            .collect()
     }
 
     /// An object for each row, each on a line of its own.

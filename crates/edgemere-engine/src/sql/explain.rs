@@ -98,7 +98,7 @@ impl Sql {
 }
 
 /// EdgeLake's name of a type.
-fn type_name(data_type: &DataType) -> String {
+pub(super) fn type_name(data_type: &DataType) -> String {
     match data_type {
         DataType::Float16 | DataType::Float32 | DataType::Float64 => "decimal".into(),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "character varying".into(),

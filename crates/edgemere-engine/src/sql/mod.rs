@@ -32,10 +32,12 @@ mod limits;
 mod membership;
 mod memory;
 mod modes;
+mod parquet_stream;
 mod physical;
 mod plain;
 mod queries;
 mod range;
+mod read;
 mod rows;
 mod scope;
 mod session;
@@ -77,8 +79,10 @@ pub(crate) use self::first_rows::mend as mend_first_rows;
 pub use self::limits::Limits;
 use self::memory::{Share, Total};
 pub use self::modes::{COLLECTED_BYTES_MAX, Collected, Event, Events, collect, events};
+pub use self::parquet_stream::ParquetStream;
 pub(crate) use self::physical::{FILTER_RULES, PROVING_RULE};
 pub use self::queries::{Queries, State, Status, Watched};
+pub(crate) use self::read::rows_read;
 pub use self::rows::Rows;
 pub use self::scope::{Extended, Extension, Scope, TableName};
 use self::session::{Session, Steps};
@@ -244,8 +248,8 @@ impl Sql {
         session.open(&physical).await?;
         let physical = yielding(physical, stop).map_err(Error::Plan)?;
         let task = session.context.task_ctx();
-        let batches = execute_stream(physical, task).map_err(failed)?;
-        Ok((Planned { batches, tables: session.tables }, plan))
+        let batches = execute_stream(Arc::clone(&physical), task).map_err(failed)?;
+        Ok((Planned { batches, physical, tables: session.tables }, plan))
     }
 
     /// Validates a query.

@@ -53,10 +53,11 @@ impl Sql {
     pub(super) fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
         let usual = if terminal::is_for_people() { "table" } else { "csv" };
         let format = self.format.as_deref().unwrap_or(usual);
-        let is_text = format != "arrow";
+        let is_text = !["arrow", "parquet"].contains(&format);
         if !is_text && std::io::stdout().is_terminal() {
-            let failure = Failure::input("an Arrow stream is not for people");
-            return Err(failure.with_hint("write it to a file, as in: … > rows.arrow").into());
+            let failure = Failure::input(format!("the format {format} is not for people"));
+            let hint = format!("write it to a file, as in: … > rows.{format}");
+            return Err(failure.with_hint(hint).into());
         }
         let mut options = format!("format = {format} and stat = false");
         options.extend(self.max_time.map(|seconds| format!(" and max_time = {seconds}")));

@@ -152,6 +152,7 @@ pub(super) fn answer(rendered: Rendered) -> Response {
         Media::Csv => "text/csv; charset=utf-8",
         Media::EventStream => "text/event-stream",
         Media::ArrowStream => "application/vnd.apache.arrow.stream",
+        Media::Parquet => "application/vnd.apache.parquet",
     };
     let body = match rendered.content {
         Content::Whole(text) => Body::from(text),

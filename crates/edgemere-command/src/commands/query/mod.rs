@@ -3,6 +3,7 @@
 pub(super) mod asked;
 pub(super) mod destination;
 pub(super) mod explain;
+pub(super) mod fetch;
 pub(super) mod status;
 pub(super) mod told;
 

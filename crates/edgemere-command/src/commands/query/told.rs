@@ -30,6 +30,7 @@ fn object(share: &Share) -> Value {
         },
         "rows": share.rows,
         "bytes": share.bytes,
+        "rows_read": share.rows_read,
         "time_ms": milliseconds(share.time),
         "error": share.error.as_ref().map(ToString::to_string),
     })
@@ -118,6 +119,7 @@ pub(crate) mod tests {
             state: State::Done,
             rows: 20,
             bytes: 640,
+            rows_read: 20,
             time: Duration::from_millis(250),
             error: None,
         }
@@ -129,6 +131,7 @@ pub(crate) mod tests {
             state: State::Missing,
             rows: 0,
             bytes: 0,
+            rows_read: 0,
             time: Duration::from_secs(60),
             error: Some(Error::Unreachable {
                 operator: share("b", 32158).operator,

@@ -1,0 +1,40 @@
+//! Serves a catalog of tools, resources and prompts to every MCP client.
+
+mod access;
+mod ask;
+mod call;
+mod catalog;
+mod client;
+mod complete;
+mod content;
+mod fault;
+mod figures;
+mod identity;
+mod limits;
+mod outcome;
+mod principal;
+mod prompt;
+mod resource;
+mod server;
+mod tool;
+
+pub use futures_util::future::BoxFuture;
+
+pub use crate::{
+    access::Access,
+    ask::{Answer, Question},
+    call::{Call, Client, Context, Level},
+    catalog::Catalog,
+    complete::{Complete, Completing, Completion, Reference},
+    content::{Body, Content, Link, ResourceContent},
+    fault::Fault,
+    figures::{Figures, SessionInfo, Transport},
+    identity::{Icon, Identity, Theme},
+    limits::Limits,
+    outcome::Outcome,
+    principal::Principal,
+    prompt::{GetPrompt, Message, Prompt, PromptArgument, PromptCall, PromptText, Role},
+    resource::{ResourceTemplate, Resources},
+    server::Server,
+    tool::{Annotations, CallTool, Tool},
+};

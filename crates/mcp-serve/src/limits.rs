@@ -1,0 +1,57 @@
+//! Everything a client can make the server spend, with its bound.
+
+use std::time::Duration;
+
+/// What clients may use. [`Limits::default`] is for a server of one machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The length of one message from a client.
+    pub body_bytes_max: usize,
+    /// The length of one result, as it is sent. A longer one is answered as an error result.
+    pub result_bytes_max: usize,
+    /// How long one call may take.
+    pub call_time_max: Duration,
+    /// The calls that one principal may have under way.
+    pub calls_at_once_max: usize,
+    /// The calls that one principal may begin in a second, on average.
+    pub calls_per_second_max: u32,
+    /// The sessions that there may be, of all principals.
+    pub sessions_max: usize,
+    /// The sessions that one principal may have.
+    pub sessions_per_principal_max: usize,
+    /// How long a session is kept that nothing is asked in and nobody listens to.
+    pub session_idle_max: Duration,
+    /// How long a reader may leave a message unread before its stream is cut off.
+    pub unread_time_max: Duration,
+    /// The messages that wait for one reader.
+    pub unread_messages_max: usize,
+    /// The resources that one session, or one stream, may be subscribed to.
+    pub subscriptions_max: usize,
+    /// The entries of one page of a list.
+    pub page_entries_max: usize,
+    /// How long a client may keep a list before it asks again.
+    pub list_ttl: Duration,
+    /// How often a silent stream says that it is alive.
+    pub keep_alive: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body_bytes_max: 4 << 20,
+            result_bytes_max: 4 << 20,
+            call_time_max: Duration::from_secs(300),
+            calls_at_once_max: 64,
+            calls_per_second_max: 2000,
+            sessions_max: 1024,
+            sessions_per_principal_max: 512,
+            session_idle_max: Duration::from_secs(30 * 60),
+            unread_time_max: Duration::from_secs(30),
+            unread_messages_max: 64,
+            subscriptions_max: 256,
+            page_entries_max: 200,
+            list_ttl: Duration::from_secs(60),
+            keep_alive: Duration::from_secs(15),
+        }
+    }
+}

@@ -17,7 +17,7 @@ use crate::language::options::Output;
 use crate::node::Node;
 use crate::peers::TIMEOUT;
 use crate::principal::Principal;
-use crate::reply::Reply;
+use crate::reply::{Body, Reply};
 
 /// How long a command's text may be.
 pub const COMMAND_BYTES_MAX: usize = 4 << 20;
@@ -93,8 +93,20 @@ impl Context<'_> {
 /// Carries out a request.
 pub async fn execute(node: &Arc<Node>, request: &Request) -> Outcome {
     let (command, result) = reply_to(node, request).await;
-    let result = result.and_then(|(reply, output)| render(reply, &output));
+    let result = match result {
+        Ok((reply, output)) => begun(reply, &output).await,
+        Err(error) => Err(error),
+    };
     Outcome { command, result }
+}
+
+/// A reply with its looks. The rows of a query have begun to come: what fails at once is an error
+/// and no broken reply.
+async fn begun(mut reply: Reply, output: &Output) -> Result<Rendered, Error> {
+    if let Body::Rows(rows) = &mut reply.body {
+        rows.query.begin().await?;
+    }
+    render(reply, output)
 }
 
 /// Carries out a request. The reply has no looks yet; those that were asked for are beside it.

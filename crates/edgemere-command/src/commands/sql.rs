@@ -140,8 +140,7 @@ Two formats are for programs that must know when they have all rows: \"batch\" c
         if let Some(limit) = limit {
             return Ok(Reply::collected(collect(query, limit).await?, times));
         }
-        let mut query = Source::from(query);
-        query.begin().await?;
+        let query = Source::from(query);
         Ok(Reply::rows(Rows { query, times, statistics, rows_at_once, started }))
     }
 }

@@ -2,7 +2,7 @@
 
 use edgemere_engine::jobs::Reader;
 use edgemere_engine::network::{Share, State};
-use edgemere_engine::sql::{Batch, Query, Rows};
+use edgemere_engine::sql::{Batch, Query, Rows, Watched};
 
 use crate::error::Error;
 
@@ -58,10 +58,10 @@ impl Source {
         }
     }
 
-    /// The query's number, when it runs for this reply.
-    pub(crate) fn job(&self) -> Option<u64> {
+    /// The query as others see it, when one runs for this reply.
+    pub(crate) fn watched(&self) -> Option<Watched> {
         match &self.origin {
-            Origin::Query(query) => Some(query.watched().status().id),
+            Origin::Query(query) => Some(query.watched()),
             Origin::Job(_) => None,
         }
     }

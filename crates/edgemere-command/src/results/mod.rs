@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use edgemere_engine::network::Share;
-use edgemere_engine::sql::{ResultColumn, Rows as _};
+use edgemere_engine::sql::{ResultColumn, Rows as _, Watched};
 use serde_json::value::RawValue;
 
 pub(crate) use self::kept::Kept;
@@ -91,9 +91,9 @@ impl ResultRows {
         self.0.started.elapsed()
     }
 
-    /// The query's number, by which `job status` and `job stop` know it.
-    pub fn job(&self) -> Option<u64> {
-        self.0.query.job()
+    /// The query as others see it while its rows are taken.
+    pub fn watched(&self) -> Option<Watched> {
+        self.0.query.watched()
     }
 
     /// Takes the next rows, as many as fit. A row that alone is larger than the budget comes alone.
@@ -153,7 +153,10 @@ pub async fn open(
     // Whoever asked may do less by now than when the question was kept.
     let request = Request { principal: principal.clone(), ..request };
     match answer(node, &request).await.result? {
-        Answer::Rows(rows) => Ok(rows.render(format)),
+        Answer::Rows(mut rows) => {
+            rows.0.query.begin().await?;
+            Ok(rows.render(format))
+        }
         Answer::Reply(reply) => Ok(reply),
     }
 }

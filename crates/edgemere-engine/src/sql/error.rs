@@ -98,6 +98,8 @@ pub enum Error {
         dbms: String,
         /// The nearest that there is.
         near: Option<String>,
+        /// All that there are.
+        known: Vec<String>,
     },
     /// The database does not answer.
     #[error("the database \"{dbms}\" is disconnected")]
@@ -141,6 +143,8 @@ pub enum Error {
         table: String,
         /// The nearest that there is.
         near: Option<String>,
+        /// All that there are.
+        known: Vec<String>,
     },
     /// No such column.
     #[error("no column \"{column}\"")]
@@ -149,6 +153,8 @@ pub enum Error {
         column: String,
         /// The nearest that there is.
         near: Option<String>,
+        /// All that there are.
+        known: Vec<String>,
     },
     /// The query took longer than it may.
     #[error("the query took longer than {} s", limit.as_secs_f32())]
@@ -204,12 +210,10 @@ impl Error {
     /// What to do next, where there is something.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::UnknownDatabase { near, .. }
-            | Self::UnknownTable { near, .. }
-            | Self::UnknownColumn { near, .. }
-            | Self::UnknownCast { near, .. } => {
-                near.as_ref().map(|near| format!("did you mean \"{near}\"?"))
-            }
+            Self::UnknownDatabase { near, known, .. } => instead(near, "databases", known),
+            Self::UnknownTable { near, known, .. } => instead(near, "tables", known),
+            Self::UnknownColumn { near, known, .. } => instead(near, "columns", known),
+            Self::UnknownCast { near, .. } => instead(near, "", &[]),
             Self::Disconnected { dbms } => {
                 Some(format!("\"connect dbms {dbms} where type = edgemere\" brings it back"))
             }
@@ -244,6 +248,23 @@ impl Error {
             ),
             _ => None,
         }
+    }
+}
+
+/// How many names a hint has.
+const NAMES_MAX: usize = 30;
+
+/// What could have been meant: the nearest, and all that there are.
+fn instead(near: &Option<String>, what: &str, known: &[String]) -> Option<String> {
+    let near = near.as_ref().map(|near| format!("did you mean \"{near}\"?"));
+    let mut names = known.iter().take(NAMES_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if known.len() > NAMES_MAX {
+        names.push_str(&format!(" and {} more", known.len() - NAMES_MAX));
+    }
+    let known = (!known.is_empty()).then(|| format!("the {what} are {names}"));
+    match (near, known) {
+        (Some(near), Some(known)) => Some(format!("{near} {known}")),
+        (near, known) => near.or(known),
     }
 }
 

@@ -90,11 +90,12 @@ pub(super) fn unknown_table(known: &dyn Tables, dbms: &str, table: &str) -> Erro
     }
     if !databases.iter().any(|one| one == dbms) {
         let near = nearest(dbms, databases.iter().map(String::as_str));
-        return Error::UnknownDatabase { dbms: dbms.to_owned(), near };
+        return Error::UnknownDatabase { dbms: dbms.to_owned(), near, known: databases };
     }
     let (tables, views) = (known.tables(dbms), known.views(dbms));
     let near = nearest(table, tables.iter().chain(&views).map(String::as_str));
-    Error::UnknownTable { dbms: dbms.to_owned(), table: table.to_owned(), near }
+    let known = tables.into_iter().chain(views).collect();
+    Error::UnknownTable { dbms: dbms.to_owned(), table: table.to_owned(), near, known }
 }
 
 fn plan_error(error: DataFusionError) -> Error {
@@ -103,6 +104,7 @@ fn plan_error(error: DataFusionError) -> Error {
             SchemaError::FieldNotFound { field, valid_fields } => Error::UnknownColumn {
                 column: field.name().to_owned(),
                 near: nearest(field.name(), valid_fields.iter().map(|column| column.name())),
+                known: valid_fields.iter().map(|column| column.name().to_owned()).collect(),
             },
             _ => Error::Plan(error),
         },

@@ -132,7 +132,8 @@ pub(super) async fn remove(
     or_failure(reply, &state, &Method::DELETE, &headers)
 }
 
-fn or_failure(
+/// A reply, or why there is none.
+pub(super) fn or_failure(
     reply: Result<Response, Failure>,
     state: &State,
     method: &Method,

@@ -8,6 +8,7 @@ mod jobs;
 mod page;
 mod query;
 mod rest;
+pub(super) mod results;
 mod rows;
 mod sql;
 
@@ -48,6 +49,7 @@ pub(super) fn router(state: Arc<State>) -> Router {
         .route(jobs::PATH, get(jobs::all).post(jobs::start))
         .route("/api/v1/jobs/{id}", get(jobs::status).delete(jobs::remove))
         .route("/api/v1/jobs/{id}/rows", get(jobs::rows))
+        .route("/api/v1/results/{id}", get(results::rows))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(middleware::from_fn_with_state(Arc::clone(&state), guard::own_pages_only))
         .layer(CatchPanicLayer::custom(rest::panicked))

@@ -108,7 +108,8 @@ pub(super) fn format_of(headers: &HeaderMap, mode: Option<Mode>) -> Result<&'sta
 }
 
 const ANY_HINT: &str = "accept application/x-ndjson, application/json, text/csv, \
-                        text/event-stream or application/vnd.apache.arrow.stream";
+                        text/event-stream, application/vnd.apache.arrow.stream or \
+                        application/vnd.apache.parquet";
 
 /// The format of a media type in a mode; without a mode rows are streamed as they are, but JSON and
 /// server-sent events have a mode of their own.
@@ -126,6 +127,7 @@ fn format_in(media: &str, mode: Option<Mode>) -> Option<&'static str> {
         ("application/x-ndjson" | "application/jsonl" | "*/*" | "application/*", None) => "ndjson",
         ("text/csv" | "text/*", None) => "csv",
         ("application/vnd.apache.arrow.stream", None) => "arrow",
+        ("application/vnd.apache.parquet", None) => "parquet",
         _ => return None,
     };
     Some(format)
@@ -158,6 +160,7 @@ mod tests {
             ("text/event-stream", any, Some("events:sse")),
             ("text/event-stream", stream, Some("events:sse")),
             ("application/vnd.apache.arrow.stream", any, Some("arrow")),
+            ("application/vnd.apache.parquet", any, Some("parquet")),
             ("image/png", any, None),
         ];
         for (accept, mode, expected) in cases {

@@ -25,7 +25,7 @@ pub mod ingest;
 pub mod jobs;
 mod language;
 mod lookup;
-mod near;
+pub mod near;
 mod node;
 mod peers;
 mod placement;

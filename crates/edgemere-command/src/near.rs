@@ -4,10 +4,7 @@
 const LETTERS_PER_SLIP: usize = 3;
 
 /// The candidate that is nearest to `word`, when it is near enough to be a slip of the same word.
-pub(crate) fn nearest<'a>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     let slips_max = (word.chars().count() / LETTERS_PER_SLIP).max(1);
     candidates
@@ -19,10 +16,7 @@ pub(crate) fn nearest<'a>(
 }
 
 /// The hint that names the nearest candidate.
-pub(crate) fn hint<'a>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<String> {
+pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     nearest(word, candidates).map(|name| format!("did you mean \"{name}\"?"))
 }
 

@@ -46,6 +46,29 @@ pub use node::{Node, Role, Settings};
 pub use peers::{Peers, Published};
 pub use principal::{Access, Principal};
 
+/// What is known of operators while they answer.
+pub mod network {
+    pub use edgemere_engine::network::{Operator, Share, State};
+}
+
+/// What is known of queries and of their results.
+pub mod sql {
+    pub use edgemere_engine::sql::{ResultColumn, State, Status, Watched};
+}
+
+/// Texts in the places of words, however they are spelled.
+pub mod words {
+    /// A text as one value of a command.
+    pub fn quoted(text: &str) -> String {
+        crate::language::lexer::quote(text)
+    }
+
+    /// A name as one name of SQL.
+    pub fn identifier(name: &str) -> String {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    }
+}
+
 /// The text of a `sql` command, with options such as `format = json` and a query of any text.
 pub fn sql_command(dbms: &str, options: &str, sql: &str) -> String {
     use language::lexer::{quote, word_or_quote};

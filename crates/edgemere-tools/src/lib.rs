@@ -15,9 +15,14 @@
 mod arguments;
 mod bound;
 mod check;
+mod commands;
+mod execute;
 mod file;
+mod offer;
 mod parser;
 mod problem;
+mod reload;
+mod result;
 mod template;
 mod tool;
 mod toolbox;
@@ -25,9 +30,13 @@ mod words;
 
 pub use arguments::{ArgumentError, ArgumentErrors};
 pub use bound::Bound;
+pub use commands::{Commands, Failure};
+pub use execute::{Executor, agent};
 pub use file::schema;
 pub use file::surroundings::Surroundings;
+pub use offer::Offer;
 pub use parser::{ParseError, Parser};
 pub use problem::{Problem, Problems};
+pub use reload::{Health, Live};
 pub use tool::{Annotations, Kind, Limits, Position, Tool};
 pub use toolbox::{Prompt, PromptArgument, Resource, Toolbox, Toolset};

@@ -72,6 +72,19 @@ impl Problems {
         Self(problems)
     }
 
+    /// One that is about a whole file.
+    pub(crate) fn of_file(file: &str, message: &str) -> Self {
+        Self(vec![Problem {
+            file: file.to_owned(),
+            line: 0,
+            column: 0,
+            length: 0,
+            message: message.to_owned(),
+            hint: None,
+            source: String::new(),
+        }])
+    }
+
     /// One after the other.
     pub fn iter(&self) -> impl Iterator<Item = &Problem> {
         self.0.iter()

@@ -36,6 +36,7 @@ pub use self::sql::series::{Series, series_command};
 use crate::declaration::{Declaration, Effect, is_all_keywords, keywords};
 use crate::dispatch::Context;
 use crate::error::Error;
+use crate::format::Format;
 use crate::language::cursor::Cursor;
 use crate::language::lexer::Token;
 use crate::language::options::Output;
@@ -230,6 +231,11 @@ impl Command {
     /// What the command does to the node.
     pub fn effect(&self) -> Effect {
         self.0.effect()
+    }
+
+    /// The format that it asks for.
+    pub fn format(&self) -> Option<Format> {
+        self.0.output().format
     }
 
     pub(crate) fn output(&self) -> &Output {

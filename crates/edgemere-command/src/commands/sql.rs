@@ -141,7 +141,7 @@ Two formats are for programs that must know when they have all rows: \"batch\" c
             return Ok(Reply::collected(collect(query, limit).await?, times));
         }
         let query = Source::from(query);
-        Ok(Reply::rows(Rows { query, times, statistics, rows_at_once, started }))
+        Ok(Reply::rows(Rows { query, times, statistics, rows_at_once, started, is_rest: false }))
     }
 }
 

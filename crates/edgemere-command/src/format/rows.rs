@@ -25,13 +25,15 @@ pub(crate) struct Rows {
     /// How many rows an event has.
     pub(crate) rows_at_once: usize,
     pub(crate) started: Instant,
+    /// Whether the first of them were taken by somebody already.
+    pub(crate) is_rest: bool,
 }
 
 impl Rows {
     /// Rows alone, with so many in an event.
     pub(crate) fn new(query: Source, rows_at_once: usize) -> Self {
         let (times, started) = (Times::Plain, Instant::now());
-        Self { query, times, statistics: false, rows_at_once, started }
+        Self { query, times, statistics: false, rows_at_once, started, is_rest: false }
     }
 }
 

@@ -91,6 +91,11 @@ impl ResultRows {
         self.0.started.elapsed()
     }
 
+    /// Whether the first rows were taken by somebody already.
+    pub fn is_rest(&self) -> bool {
+        self.0.is_rest
+    }
+
     /// The query as others see it while its rows are taken.
     pub fn watched(&self) -> Option<Watched> {
         self.0.query.watched()
@@ -134,7 +139,7 @@ fn row(line: &str) -> Result<Box<RawValue>, Error> {
 
 /// Keeps the rows that are left for a few minutes, and gives the cursor that `query fetch` takes.
 pub fn keep_rest(node: &Node, principal: &Principal, rest: ResultRows) -> String {
-    node.kept.keep_rest(principal.name(), rest.0)
+    node.kept.keep_rest(principal.name(), Rows { is_rest: true, ..rest.0 })
 }
 
 /// Keeps a question for an hour, and gives the id that [`open`] takes.

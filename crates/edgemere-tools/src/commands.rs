@@ -1,0 +1,68 @@
+//! What carries out the commands of tools: the node that they belong to, or another one that is asked
+//! over the network. Tools know nothing else of it.
+
+use edgemere_command::results::{Answer, ResultRows};
+use edgemere_command::sql::ResultColumn;
+use edgemere_command::{Error, INTERNAL_MESSAGE, Kind, Principal, Rendered, Request};
+use mcp_serve::BoxFuture;
+
+/// Carries out commands.
+pub trait Commands: Send + Sync + 'static {
+    /// Carries out a command, and leaves the rows of a query to whoever takes them.
+    fn answer<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Answer, Failure>>;
+
+    /// Carries out a command, and gives the reply the looks that the command asks for.
+    fn reply<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Rendered, Failure>>;
+
+    /// The columns of a query's result, without running it.
+    fn columns<'a>(
+        &'a self,
+        request: &'a Request,
+    ) -> BoxFuture<'a, Result<Vec<ResultColumn>, Failure>>;
+
+    /// Keeps rows for who asked, and gives the cursor that `query fetch` takes.
+    fn keep_rest(&self, principal: &Principal, rest: ResultRows) -> String;
+
+    /// Where all rows of a query can be read as a stream; none when there is no such place.
+    fn link(&self, request: &Request) -> Option<String>;
+
+    /// The name of the node that answers.
+    fn node_name(&self) -> String;
+}
+
+/// Why a command was not carried out, in words for an agent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// The kind of it.
+    pub kind: Kind,
+    /// What is wrong.
+    pub message: String,
+    /// The next step.
+    pub hint: Option<String>,
+}
+
+impl Failure {
+    /// What is wrong, and the next step.
+    pub fn new(kind: Kind, message: impl Into<String>, hint: Option<String>) -> Self {
+        Self { kind, message: message.into(), hint }
+    }
+
+    /// All of it as text. A fault of ours is only told in the log.
+    pub fn text(&self) -> String {
+        let message = match self.kind {
+            Kind::Internal => INTERNAL_MESSAGE,
+            _ => &self.message,
+        };
+        match &self.hint {
+            Some(hint) => format!("{message}\nNext step: {hint}"),
+            None => message.to_owned(),
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self { kind: error.kind(), message: error.message(), hint: error.hint() }
+    }
+}

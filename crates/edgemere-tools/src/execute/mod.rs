@@ -1,0 +1,194 @@
+//! A call of a tool, carried out: its arguments bound, the command run, and its reply made an answer.
+//! What a tool does is in its file; there is nothing here about any of them.
+
+mod progress;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use edgemere_command::results::{Answer, ResultRows};
+use edgemere_command::{Access, Command, Kind, Media, Principal, Rendered, Request};
+use mcp_serve::{Call, Outcome};
+use serde_json::Value;
+
+use crate::bound::Bound;
+use crate::commands::{Commands, Failure};
+use crate::result::rows::{More, Taken};
+use crate::result::{Budget, Provenance, streamed, value};
+use crate::tool::Tool;
+
+/// The argument with which an agent asks for rows while they come.
+const STREAM: &str = "stream";
+
+/// How long a call may take when its tool does not say otherwise.
+const TIME: Duration = Duration::from_secs(120);
+
+/// Carries out calls of tools.
+#[derive(Clone)]
+pub struct Executor {
+    commands: Arc<dyn Commands>,
+    /// Who calls when the transport does not know.
+    principal: Principal,
+}
+
+impl Executor {
+    /// Calls are carried out by these commands, for a principal where the transport knows none.
+    pub fn new(commands: Arc<dyn Commands>, principal: Principal) -> Self {
+        Self { commands, principal }
+    }
+
+    /// What carries out commands.
+    pub(crate) fn commands(&self) -> &Arc<dyn Commands> {
+        &self.commands
+    }
+
+    /// Carries out a call. Whatever goes wrong is an answer that says the next step.
+    pub async fn call(&self, tool: &Tool, call: &Call, testing: bool) -> Outcome {
+        let time = tool.limits.time.unwrap_or(TIME);
+        let outcome = tokio::select! {
+            biased;
+            () = call.cancelled() => Err(cancelled()),
+            outcome = tokio::time::timeout(time, self.run(tool, call, testing)) => {
+                outcome.unwrap_or_else(|_| Err(too_long(time)))
+            }
+        };
+        let outcome = outcome.unwrap_or_else(|failure| {
+            if failure.kind == Kind::Internal {
+                tracing::error!(tool = tool.name, error = failure.message, "a tool failed");
+            }
+            Outcome::error(failure.text())
+        });
+        if testing {
+            tracing::info!(tool = tool.name, is_error = outcome.is_error, answer = ?outcome.structured, "answered");
+        }
+        outcome
+    }
+
+    async fn run(&self, tool: &Tool, call: &Call, testing: bool) -> Result<Outcome, Failure> {
+        if testing {
+            let arguments = Value::Object(call.arguments.clone());
+            tracing::info!(tool = tool.name, %arguments, "called");
+        }
+        let bound = tool.bind(&call.arguments).map_err(|errors| {
+            Failure::new(Kind::Input, format!("the arguments do not fit:\n{errors}"), None)
+        })?;
+        if testing {
+            let destination = bound.destination.as_deref().unwrap_or("this node");
+            tracing::info!(tool = tool.name, command = bound.command, destination, "bound");
+        }
+        let command = checked(&bound)?;
+        let request = self.request(&bound, &self.principal_of(call));
+        if tool.parser().is_some() || command.format().is_some() {
+            let started = Instant::now();
+            let reply = self.commands.reply(&request).await?;
+            return self.value(tool, &bound, reply, started, testing).await;
+        }
+        let started = Instant::now();
+        match self.commands.answer(&request).await? {
+            Answer::Rows(rows) => self.rows(tool, call, &bound, &request, *rows).await,
+            Answer::Reply(reply) => self.value(tool, &bound, reply, started, testing).await,
+        }
+    }
+
+    /// Who calls: as the transport knows, and never with more than reading unless it says so.
+    pub(crate) fn principal_of(&self, context: &mcp_serve::Context) -> Principal {
+        let known = context.extensions.get::<Principal>();
+        known.cloned().unwrap_or_else(|| self.principal.clone())
+    }
+
+    pub(crate) fn request(&self, bound: &Bound, principal: &Principal) -> Request {
+        Request {
+            destination: bound.destination.clone(),
+            subset: bound.subset,
+            timeout: bound.timeout,
+            ..Request::new(bound.command.clone(), principal.clone())
+        }
+    }
+
+    /// A reply that is not rows: read, parsed as the tool says, and cut to what fits.
+    async fn value(
+        &self,
+        tool: &Tool,
+        bound: &Bound,
+        reply: Rendered,
+        started: Instant,
+        testing: bool,
+    ) -> Result<Outcome, Failure> {
+        let missing = reply.missing.clone();
+        let reply = read(reply).await?;
+        if testing {
+            tracing::info!(tool = tool.name, %reply, "replied");
+        }
+        let answer = match tool.parser() {
+            Some(parser) => parser
+                .apply(reply, &bound.arguments)
+                .map_err(|error| Failure::new(Kind::Input, error.to_string(), None))?,
+            None => reply,
+        };
+        let node = self.commands.node_name();
+        let provenance = Provenance { missing, ..Provenance::of_node(node, started.elapsed()) };
+        Ok(value::outcome(answer, Budget::of(&tool.limits), &provenance))
+    }
+
+    /// The rows of a query: the first of them, or all as they come.
+    async fn rows(
+        &self,
+        tool: &Tool,
+        call: &Call,
+        bound: &Bound,
+        request: &Request,
+        mut rows: ResultRows,
+    ) -> Result<Outcome, Failure> {
+        let node = self.commands.node_name();
+        let wants_stream = bound.arguments.get(STREAM).and_then(Value::as_bool).unwrap_or(false);
+        if wants_stream && call.wants_progress() {
+            return streamed::outcome(rows, call, node).await;
+        }
+        let page = progress::told(call, &mut rows, Budget::of(&tool.limits).page()).await?;
+        let operators = rows.operators();
+        let provenance = Provenance::of_operators(&operators, node, rows.elapsed())
+            .with_rows_scanned(rows.rows_read());
+        let taken = Taken::new(&rows, page);
+        let more = match taken.page.has_more {
+            false => More::default(),
+            true => More {
+                link: (!rows.is_rest()).then(|| self.commands.link(request)).flatten(),
+                cursor: Some(self.commands.keep_rest(&request.principal, rows)),
+            },
+        };
+        taken.outcome(&more, &provenance)
+    }
+}
+
+/// The command, which is still the one that the tool declares.
+fn checked(bound: &Bound) -> Result<Command, Failure> {
+    let command = edgemere_command::parse(&bound.command)?;
+    if command.declaration().name != bound.expected {
+        let message = format!("\"{}\" became another command", bound.expected);
+        return Err(Failure::new(Kind::Internal, message, None));
+    }
+    Ok(command)
+}
+
+/// A reply as a value: JSON as it is, all else as text.
+pub(crate) async fn read(reply: Rendered) -> Result<Value, Failure> {
+    let is_json = reply.media == Media::Json;
+    let text = reply.into_text().await?;
+    let value = is_json.then(|| serde_json::from_str(&text).ok()).flatten();
+    Ok(value.unwrap_or(Value::String(text)))
+}
+
+fn cancelled() -> Failure {
+    Failure::new(Kind::Conflict, "the call was cancelled", None)
+}
+
+fn too_long(time: Duration) -> Failure {
+    let message = format!("the call took longer than {} seconds", time.as_secs());
+    let hint = "ask for less: fewer rows, a shorter time, an aggregate";
+    Failure::new(Kind::Unavailable, message, Some(hint.into()))
+}
+
+/// What agents may do when nobody said otherwise.
+pub fn agent() -> Principal {
+    Principal::new("the local user", Access::Read)
+}

@@ -1,0 +1,51 @@
+//! What is offered to agents: the tools and prompts of a file, and the network's tables as resources,
+//! as a catalog for `mcp-serve`.
+
+mod ask;
+mod complete;
+mod prompts;
+mod resources;
+mod tables;
+mod tools;
+
+use std::sync::Arc;
+
+use mcp_serve::{Catalog, Server};
+
+use self::tables::Tables;
+use crate::execute::Executor;
+use crate::toolbox::Toolbox;
+
+/// What carries out calls, and what tells clients of changes.
+#[derive(Clone)]
+pub struct Offer {
+    pub(crate) executor: Executor,
+    tables: Tables,
+}
+
+impl Offer {
+    /// Offers what the executor can do; changes of tables are told through the server.
+    pub fn new(executor: Executor, server: &Server) -> Self {
+        let tables = Tables::new(executor.clone(), server.clone());
+        Self { executor, tables }
+    }
+
+    /// The catalog of a file of tools.
+    pub async fn catalog(&self, toolbox: &Toolbox) -> Catalog {
+        let toolbox = Arc::new(toolbox.clone());
+        let mut catalog = Catalog::new();
+        for index in 0..toolbox.tools().len() {
+            catalog = tools::add(catalog, &toolbox, index, &self.executor).await;
+        }
+        for toolset in toolbox.toolsets() {
+            catalog = catalog.toolset(&toolset.name, &toolset.tools);
+        }
+        for index in 0..toolbox.prompts().len() {
+            catalog = prompts::add(catalog, &toolbox, index);
+        }
+        catalog
+            .resources(resources::Declared::new(&toolbox, &self.executor))
+            .resources(self.tables.clone())
+            .completions(complete::Names::new(&self.executor))
+    }
+}

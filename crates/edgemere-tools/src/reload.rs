@@ -1,0 +1,146 @@
+//! Hot reload: the files of tools are looked at every moment, also where nothing tells of changes, as
+//! on network drives. A good change takes effect at once; after a bad one the old tools stay.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use mcp_serve::Server;
+use tokio_util::sync::CancellationToken;
+
+use crate::file::surroundings::Surroundings;
+use crate::offer::Offer;
+use crate::problem::Problems;
+use crate::toolbox::Toolbox;
+
+/// How often the files are looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// Tools that are offered, and loaded again when their file changes.
+#[derive(Clone)]
+pub struct Live {
+    server: Server,
+    offer: Offer,
+    /// None is the file that comes with Edgemere.
+    path: Option<PathBuf>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug)]
+struct State {
+    toolbox: Toolbox,
+    seen: Vec<Stamp>,
+    loaded: SystemTime,
+    problems: Option<Problems>,
+}
+
+/// How a file looked when it was last seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stamp {
+    path: PathBuf,
+    changed: Option<(SystemTime, u64)>,
+}
+
+/// How the tools are doing.
+#[derive(Clone, Debug)]
+pub struct Health {
+    /// The file, or none when it is the one that comes with Edgemere.
+    pub path: Option<PathBuf>,
+    /// How many tools are offered.
+    pub tools: usize,
+    /// When they were loaded.
+    pub loaded: SystemTime,
+    /// What is wrong with the file as it is now, so that the tools are still the old ones.
+    pub problems: Option<Problems>,
+}
+
+impl Live {
+    /// Loads and offers tools. A bad file is an error and nothing is offered.
+    pub async fn start(
+        server: Server,
+        offer: Offer,
+        path: Option<PathBuf>,
+    ) -> Result<Self, Problems> {
+        let toolbox = load(path.as_deref()).await?;
+        server.offer(offer.catalog(&toolbox).await);
+        let seen = stamps(toolbox.files());
+        let state = State { toolbox, seen, loaded: SystemTime::now(), problems: None };
+        Ok(Self { server, offer, path, state: Arc::new(Mutex::new(state)) })
+    }
+
+    /// The tools that are offered.
+    pub fn toolbox(&self) -> Toolbox {
+        self.lock().toolbox.clone()
+    }
+
+    /// How the tools are doing.
+    pub fn health(&self) -> Health {
+        let state = self.lock();
+        Health {
+            path: self.path.clone(),
+            tools: state.toolbox.tools().len(),
+            loaded: state.loaded,
+            problems: state.problems.clone(),
+        }
+    }
+
+    /// Loads the file again whenever it changes, until told to stop.
+    pub async fn watch(self, stop: CancellationToken) {
+        let Some(path) = self.path.clone() else { return };
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+            }
+            let (files, seen) = {
+                let state = self.lock();
+                let files: Vec<_> = state.seen.iter().map(|stamp| stamp.path.clone()).collect();
+                (files, state.seen.clone())
+            };
+            let now = tokio::task::spawn_blocking(move || stamps(&files)).await.unwrap_or_default();
+            if now != seen {
+                self.reload(&path, now).await;
+            }
+        }
+    }
+
+    async fn reload(&self, path: &Path, seen: Vec<Stamp>) {
+        match load(Some(path)).await {
+            Ok(toolbox) => {
+                self.server.offer(self.offer.catalog(&toolbox).await);
+                tracing::info!(file = %path.display(), tools = toolbox.tools().len(), "tools loaded");
+                let seen = stamps(toolbox.files());
+                *self.lock() = State { toolbox, seen, loaded: SystemTime::now(), problems: None };
+            }
+            Err(problems) => {
+                let count = problems.count();
+                tracing::error!(file = %path.display(), count, "the old tools stay:\n{problems}");
+                let mut state = self.lock();
+                state.seen = seen;
+                state.problems = Some(problems);
+            }
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn load(path: Option<&Path>) -> Result<Toolbox, Problems> {
+    let Some(path) = path.map(ToOwned::to_owned) else { return Toolbox::builtin() };
+    let surroundings = Surroundings::process();
+    let file = path.display().to_string();
+    tokio::task::spawn_blocking(move || Toolbox::load(&path, &surroundings))
+        .await
+        .unwrap_or_else(|error| Err(Problems::of_file(&file, &error.to_string())))
+}
+
+fn stamps(files: &[PathBuf]) -> Vec<Stamp> {
+    let stamp = |path: &PathBuf| {
+        let about = std::fs::metadata(path).ok();
+        let changed = about.and_then(|about| Some((about.modified().ok()?, about.len())));
+        Stamp { path: path.clone(), changed }
+    };
+    files.iter().map(stamp).collect()
+}

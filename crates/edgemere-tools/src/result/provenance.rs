@@ -1,0 +1,77 @@
+//! Where an answer comes from: who was asked, who answered and who did not, how much was read for it,
+//! and whether it is whole.
+
+use std::time::Duration;
+
+use edgemere_command::network::{Share, State};
+use serde_json::{Map, Value, json};
+
+/// How many nodes are named.
+const NAMES_MAX: usize = 20;
+
+/// Where an answer comes from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Provenance {
+    pub(crate) asked: Vec<String>,
+    pub(crate) answered: Vec<String>,
+    pub(crate) missing: Vec<String>,
+    pub(crate) rows_scanned: Option<u64>,
+    pub(crate) time: Duration,
+}
+
+impl Provenance {
+    /// Of an answer that a node gave alone.
+    pub(crate) fn of_node(name: String, time: Duration) -> Self {
+        let asked = vec![name];
+        Self { answered: asked.clone(), asked, time, ..Self::default() }
+    }
+
+    /// Of an answer of operators; of this node alone when there are none.
+    pub(crate) fn of_operators(shares: &[Share], node: String, time: Duration) -> Self {
+        if shares.is_empty() {
+            return Self::of_node(node, time);
+        }
+        let mut provenance = Self { time, ..Self::default() };
+        for share in shares {
+            let name = share.operator.name.clone();
+            provenance.asked.push(name.clone());
+            match share.state {
+                State::Missing | State::Failed => provenance.missing.push(name),
+                State::Running | State::Done => provenance.answered.push(name),
+                State::Waiting => {}
+            }
+        }
+        provenance
+    }
+
+    /// With the number of rows that were read of the tables.
+    pub(crate) fn with_rows_scanned(self, rows: u64) -> Self {
+        Self { rows_scanned: Some(rows), ..self }
+    }
+
+    /// Whether nobody's part is missing.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.missing.is_empty()
+    }
+
+    pub(crate) fn to_value(&self) -> Value {
+        let milliseconds = (self.time.as_secs_f64() * 10_000.0).round() / 10.0;
+        let mut told = Map::new();
+        told.insert("asked".into(), names(&self.asked));
+        told.insert("answered".into(), names(&self.answered));
+        told.insert("missing".into(), names(&self.missing));
+        self.rows_scanned.map(|rows| told.insert("rows_scanned".into(), rows.into()));
+        told.insert("time_ms".into(), json!(milliseconds));
+        told.insert("complete".into(), self.is_complete().into());
+        Value::Object(told)
+    }
+}
+
+/// Names, of many only the first.
+fn names(names: &[String]) -> Value {
+    let mut shown: Vec<_> = names.iter().take(NAMES_MAX).map(|name| json!(name)).collect();
+    if names.len() > NAMES_MAX {
+        shown.push(json!(format!("and {} more", names.len() - NAMES_MAX)));
+    }
+    Value::Array(shown)
+}

@@ -110,6 +110,11 @@ impl Destination {
         Ok(Self { target, subset: said.subset, timeout_s: said.timeout_s })
     }
 
+    /// Whether it is all operators as one database.
+    pub(crate) fn is_network(&self) -> bool {
+        self.target == Target::Network
+    }
+
     /// Runs a command there.
     pub(crate) async fn run(
         &self,

@@ -42,7 +42,7 @@ pub use dispatch::{COMMAND_BYTES_MAX, Outcome, Request, execute, parse};
 pub use error::{Error, INTERNAL_MESSAGE, Kind, Span};
 pub use format::{Content, Format, Media, Rendered};
 pub use language::script;
-pub use node::{Node, Role, Settings};
+pub use node::{Details, Node, Process, Role, Settings};
 pub use peers::{Peers, Published};
 pub use principal::{Access, Principal};
 

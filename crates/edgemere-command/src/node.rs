@@ -1,6 +1,7 @@
 //! The node as commands see it: who it is, its ledger, its variables, where it listens. Commands
 //! get it in their context; nothing else of the process is theirs.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,6 +12,7 @@ use edgemere_engine::Engine;
 use edgemere_engine::network::{Credentials, Patience};
 use edgemere_engine::sql::Sql;
 use edgemere_ledger::{Ledger, Position, Scope};
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
@@ -91,7 +93,6 @@ pub struct Settings {
 }
 
 /// A node.
-#[derive(Debug)]
 pub struct Node {
     name: RwLock<String>,
     settings: Settings,
@@ -101,8 +102,22 @@ pub struct Node {
     synchronizer: Synchronizer,
     /// What is kept of answers for a while.
     pub(crate) kept: Kept,
+    /// What else runs beside it, and tells how it is doing.
+    processes: RwLock<Vec<(&'static str, Process)>>,
     /// SQL on all operators of the network.
     network_sql: Sql,
+}
+
+/// Tells how something is doing that runs beside the node.
+pub type Process = Arc<dyn Fn() -> Details + Send + Sync>;
+
+/// How something is doing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Details {
+    /// In a sentence.
+    pub text: String,
+    /// For programs.
+    pub more: Map<String, Value>,
 }
 
 /// What the node has done since it started.
@@ -127,6 +142,7 @@ impl Node {
             name: RwLock::new(settings.name.clone()),
             synchronizer: Synchronizer::new(&settings.ledger),
             kept: Kept::default(),
+            processes: RwLock::default(),
             variables: Variables::default(),
             host: Host::new(),
             activity: Activity {
@@ -163,6 +179,17 @@ impl Node {
             // These few small values are within every limit.
             let _ = self.variables.set(name, value);
         }
+    }
+
+    /// Shows something in `get processes` that runs beside the node.
+    pub fn add_process(&self, name: &'static str, process: Process) {
+        self.processes.write().unwrap_or_else(PoisonError::into_inner).push((name, process));
+    }
+
+    /// What runs beside the node, and how it is doing.
+    pub(crate) fn processes(&self) -> Vec<(&'static str, Details)> {
+        let processes = self.processes.read().unwrap_or_else(PoisonError::into_inner).clone();
+        processes.into_iter().map(|(name, told)| (name, told())).collect()
     }
 
     /// The node's name.
@@ -258,5 +285,11 @@ impl Node {
     pub fn commands_run(&self) -> (u64, u64) {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         (count(&self.activity.commands), count(&self.activity.errors))
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Node").field("name", &self.name()).finish_non_exhaustive()
     }
 }

@@ -37,6 +37,6 @@ pub use file::surroundings::Surroundings;
 pub use offer::Offer;
 pub use parser::{ParseError, Parser};
 pub use problem::{Problem, Problems};
-pub use reload::{Health, Live};
+pub use reload::{Health, Live, Origin};
 pub use tool::{Annotations, Kind, Limits, Position, Tool};
 pub use toolbox::{Prompt, PromptArgument, Resource, Toolbox, Toolset};

@@ -1,7 +1,8 @@
 //! Hot reload: the files of tools are looked at every moment, also where nothing tells of changes, as
 //! on network drives. A good change takes effect at once; after a bad one the old tools stay.
 
-use std::path::{Path, PathBuf};
+use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -16,13 +17,57 @@ use crate::toolbox::Toolbox;
 /// How often the files are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
+/// Where tools come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// The file that comes with Edgemere.
+    #[default]
+    Builtin,
+    /// The file with EdgeLake's own names.
+    Edgelake,
+    /// A file.
+    File(PathBuf),
+}
+
+impl Origin {
+    /// The word for the file with EdgeLake's own names.
+    pub const EDGELAKE: &str = "edgelake";
+
+    /// What somebody says: nothing, the word for EdgeLake's names, or a file.
+    pub fn of(said: Option<&str>) -> Self {
+        match said {
+            None => Self::Builtin,
+            Some(Self::EDGELAKE) => Self::Edgelake,
+            Some(path) => Self::File(path.into()),
+        }
+    }
+
+    /// Reads and checks them.
+    pub fn load(&self) -> Result<Toolbox, Problems> {
+        match self {
+            Self::Builtin => Toolbox::builtin(),
+            Self::Edgelake => Toolbox::edgelake(),
+            Self::File(path) => Toolbox::load(path, &Surroundings::process()),
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Builtin => f.write_str("Edgemere's own file"),
+            Self::Edgelake => f.write_str("the file with EdgeLake's names"),
+            Self::File(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
 /// Tools that are offered, and loaded again when their file changes.
 #[derive(Clone)]
 pub struct Live {
     server: Server,
     offer: Offer,
-    /// None is the file that comes with Edgemere.
-    path: Option<PathBuf>,
+    origin: Origin,
     state: Arc<Mutex<State>>,
 }
 
@@ -44,8 +89,8 @@ struct Stamp {
 /// How the tools are doing.
 #[derive(Clone, Debug)]
 pub struct Health {
-    /// The file, or none when it is the one that comes with Edgemere.
-    pub path: Option<PathBuf>,
+    /// Where they come from.
+    pub origin: Origin,
     /// How many tools are offered.
     pub tools: usize,
     /// When they were loaded.
@@ -56,16 +101,12 @@ pub struct Health {
 
 impl Live {
     /// Loads and offers tools. A bad file is an error and nothing is offered.
-    pub async fn start(
-        server: Server,
-        offer: Offer,
-        path: Option<PathBuf>,
-    ) -> Result<Self, Problems> {
-        let toolbox = load(path.as_deref()).await?;
+    pub async fn start(server: Server, offer: Offer, origin: Origin) -> Result<Self, Problems> {
+        let toolbox = load(&origin).await?;
         server.offer(offer.catalog(&toolbox).await);
         let seen = stamps(toolbox.files());
         let state = State { toolbox, seen, loaded: SystemTime::now(), problems: None };
-        Ok(Self { server, offer, path, state: Arc::new(Mutex::new(state)) })
+        Ok(Self { server, offer, origin, state: Arc::new(Mutex::new(state)) })
     }
 
     /// The tools that are offered.
@@ -77,7 +118,7 @@ impl Live {
     pub fn health(&self) -> Health {
         let state = self.lock();
         Health {
-            path: self.path.clone(),
+            origin: self.origin.clone(),
             tools: state.toolbox.tools().len(),
             loaded: state.loaded,
             problems: state.problems.clone(),
@@ -86,7 +127,9 @@ impl Live {
 
     /// Loads the file again whenever it changes, until told to stop.
     pub async fn watch(self, stop: CancellationToken) {
-        let Some(path) = self.path.clone() else { return };
+        if !matches!(self.origin, Origin::File(_)) {
+            return;
+        }
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
@@ -99,22 +142,23 @@ impl Live {
             };
             let now = tokio::task::spawn_blocking(move || stamps(&files)).await.unwrap_or_default();
             if now != seen {
-                self.reload(&path, now).await;
+                self.reload(now).await;
             }
         }
     }
 
-    async fn reload(&self, path: &Path, seen: Vec<Stamp>) {
-        match load(Some(path)).await {
+    async fn reload(&self, seen: Vec<Stamp>) {
+        let file = &self.origin;
+        match load(file).await {
             Ok(toolbox) => {
                 self.server.offer(self.offer.catalog(&toolbox).await);
-                tracing::info!(file = %path.display(), tools = toolbox.tools().len(), "tools loaded");
+                tracing::info!(%file, tools = toolbox.tools().len(), "tools loaded");
                 let seen = stamps(toolbox.files());
                 *self.lock() = State { toolbox, seen, loaded: SystemTime::now(), problems: None };
             }
             Err(problems) => {
                 let count = problems.count();
-                tracing::error!(file = %path.display(), count, "the old tools stay:\n{problems}");
+                tracing::error!(%file, count, "the old tools stay:\n{problems}");
                 let mut state = self.lock();
                 state.seen = seen;
                 state.problems = Some(problems);
@@ -127,11 +171,9 @@ impl Live {
     }
 }
 
-async fn load(path: Option<&Path>) -> Result<Toolbox, Problems> {
-    let Some(path) = path.map(ToOwned::to_owned) else { return Toolbox::builtin() };
-    let surroundings = Surroundings::process();
-    let file = path.display().to_string();
-    tokio::task::spawn_blocking(move || Toolbox::load(&path, &surroundings))
+async fn load(origin: &Origin) -> Result<Toolbox, Problems> {
+    let (origin, file) = (origin.clone(), origin.to_string());
+    tokio::task::spawn_blocking(move || origin.load())
         .await
         .unwrap_or_else(|error| Err(Problems::of_file(&file, &error.to_string())))
 }

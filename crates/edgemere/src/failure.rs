@@ -6,7 +6,7 @@ use std::io;
 
 use edgemere_command::{Kind, Span};
 
-use crate::server::{BadKey, CannotListen, NoAddress, NoKey, NotLoopback};
+use crate::server::{BadKey, BadTools, CannotListen, NoAddress, NoKey, NotLoopback};
 
 /// Why the process ends without success.
 #[derive(Debug, PartialEq)]
@@ -93,6 +93,9 @@ fn classify(error: anyhow::Error) -> (Kind, Option<String>) {
     if error.is::<BadKey>() {
         return (Kind::Input, Some(BAD_KEY_HINT.into()));
     }
+    if error.is::<BadTools>() {
+        return (Kind::Input, Some(BAD_TOOLS_HINT.into()));
+    }
     if error.is::<CannotListen>() {
         return (Kind::Unavailable, Some(listen_hint(&error)));
     }
@@ -116,6 +119,8 @@ const NO_KEY_HINT: &str = "copy network.key from the master's data folder to thi
 
 const BAD_KEY_HINT: &str = "copy network.key from the master's data folder; a new one is made with: \
      openssl rand -hex 32 > network.key";
+
+const BAD_TOOLS_HINT: &str = "\"edgemere tools validate FILE\" checks it again";
 
 fn listen_hint(error: &anyhow::Error) -> String {
     let io = error.chain().find_map(|error| error.downcast_ref::<io::Error>());

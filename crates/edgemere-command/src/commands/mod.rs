@@ -25,6 +25,7 @@ mod test;
 use std::fmt;
 use std::ops::Range;
 
+use edgemere_engine::sql::ResultColumn;
 use futures_util::future::BoxFuture;
 
 use self::blockchain::OnePolicy;
@@ -62,6 +63,14 @@ trait Declared: Sized {
     /// What it does to the node, where that depends on more than its name.
     fn effect(&self) -> Effect {
         Self::DECLARATION.effect
+    }
+
+    /// The columns of its rows, without carrying it out; none when it is no query.
+    fn columns(
+        &self,
+        _context: &Context<'_>,
+    ) -> impl Future<Output = Result<Option<Vec<ResultColumn>>, Error>> + Send {
+        std::future::ready(Ok(None))
     }
 
     /// Carries it out.
@@ -105,6 +114,13 @@ macro_rules! commands {
 
             fn print(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self { $(Self::$variant(command) => command.print(f)),* }
+            }
+
+            fn columns<'a>(
+                &'a self,
+                context: &'a Context<'a>,
+            ) -> BoxFuture<'a, Result<Option<Vec<ResultColumn>>, Error>> {
+                match self { $(Self::$variant(command) => Box::pin(command.columns(context))),* }
             }
 
             fn run<'a>(
@@ -240,6 +256,15 @@ impl Command {
 
     pub(crate) fn output(&self) -> &Output {
         self.0.output()
+    }
+
+    /// The columns of its rows, without running it; none when it is no query.
+    pub(crate) async fn columns(
+        &self,
+        context: &Context<'_>,
+    ) -> Result<Option<Vec<ResultColumn>>, Error> {
+        context.principal.check(self.declaration(), self.effect())?;
+        self.0.columns(context).await
     }
 
     /// Runs the command, if the principal may.

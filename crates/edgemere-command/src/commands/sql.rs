@@ -11,7 +11,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use edgemere_engine::network::Placement;
-use edgemere_engine::sql::{Error as SqlError, Query, Scope, Times, Zone, collect};
+use edgemere_engine::sql::{Error as SqlError, Query, ResultColumn, Scope, Times, Zone, collect};
 
 use self::extend::Column;
 pub(crate) use self::looks::{Looks, ask};
@@ -129,6 +129,10 @@ Two formats are for programs that must know when they have all rows: \"batch\" c
 
     fn output(&self) -> &Output {
         &self.options.output
+    }
+
+    async fn columns(&self, context: &Context<'_>) -> Result<Option<Vec<ResultColumn>>, Error> {
+        Ok(Some(context.sql().columns(&self.dbms, &self.sql).await?))
     }
 
     async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {

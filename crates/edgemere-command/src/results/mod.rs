@@ -17,7 +17,8 @@ use edgemere_engine::sql::{ResultColumn, Rows as _, Watched};
 use serde_json::value::RawValue;
 
 pub(crate) use self::kept::Kept;
-use crate::dispatch::{Outcome, Request, reply_to};
+use crate::destination::{Delivery, Destination};
+use crate::dispatch::{Context, Outcome, Request, parse, reply_to};
 use crate::error::Error;
 use crate::format::rows::{self, Rows};
 use crate::format::{Format, Rendered, render};
@@ -135,6 +136,17 @@ impl ResultRows {
 fn row(line: &str) -> Result<Box<RawValue>, Error> {
     let failed = |error| Error::Internal { what: "a row is no JSON", source: Box::new(error) };
     RawValue::from_string(line.to_owned()).map_err(failed)
+}
+
+/// The columns of a query's rows, without running it; none when it is no query.
+pub async fn columns(node: &Arc<Node>, request: &Request) -> Result<Vec<ResultColumn>, Error> {
+    let command = parse(&request.command)?;
+    let destination = request.destination.as_deref().map(Destination::from_text).transpose()?;
+    let on_network = destination.is_some_and(|destination| destination.is_network());
+    let delivery = Delivery { subset: request.subset, timeout: request.timeout };
+    let principal = &request.principal;
+    let context = Context { node, principal, delivery, on_network, scripts: 0 };
+    Ok(command.columns(&context).await?.unwrap_or_default())
 }
 
 /// Keeps the rows that are left for a few minutes, and gives the cursor that `query fetch` takes.

@@ -4,9 +4,10 @@
 use clap::Command;
 
 /// The groups of commands.
-const GROUPS: [(&str, &[&str]); 3] = [
+const GROUPS: [(&str, &[&str]); 4] = [
     ("Run a node", &["node", "demo"]),
     ("Talk to a node", &["run", "sql", "import", "shell"]),
+    ("Serve agents", &["mcp"]),
     ("Set up and look after", &["config", "ledger", "completions"]),
 ];
 

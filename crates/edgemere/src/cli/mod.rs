@@ -7,6 +7,7 @@ mod demo;
 mod help;
 mod import;
 mod ledger;
+mod mcp;
 mod node;
 mod run;
 mod shell;
@@ -56,6 +57,7 @@ enum Command {
     Sql(sql::Sql),
     Import(import::Import),
     Shell(shell::Shell),
+    Mcp(mcp::Mcp),
     #[command(subcommand)]
     Config(config::Command),
     #[command(subcommand)]
@@ -95,6 +97,7 @@ impl Cli {
             Command::Sql(sql) => sql.run(&config),
             Command::Import(import) => import.run(&config),
             Command::Shell(shell) => shell.run(&config),
+            Command::Mcp(mcp) => mcp.run(&config),
             Command::Config(command) => command.run(&config),
             Command::Ledger(command) => command.run(&config),
             Command::Completions(completions) => completions.run(),
@@ -111,6 +114,7 @@ impl Command {
             Self::Sql(sql) => sql.keys.entries(),
             Self::Import(import) => import.keys.entries(),
             Self::Shell(shell) => shell.keys.entries(),
+            Self::Mcp(mcp) => mcp.keys.entries(),
             Self::Config(command) => command.given(),
             Self::Ledger(command) => command.given(),
             Self::Demo(_) | Self::Completions(_) => Vec::new(),

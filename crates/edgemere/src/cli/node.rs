@@ -9,6 +9,7 @@ use edgemere_command::Role;
 use edgemere_engine::jobs;
 use edgemere_engine::sql::Limits;
 use edgemere_engine::storage;
+use edgemere_tools::Origin;
 
 use super::node_runtime;
 use super::signals::Signals;
@@ -57,7 +58,7 @@ impl Node {
     }
 }
 
-fn options(config: &Config) -> anyhow::Result<Options> {
+pub(super) fn options(config: &Config) -> anyhow::Result<Options> {
     let address = |key| config::address(config.text(key)).map_err(Failure::input);
     let optional = |key| config.get(key).map(config::address).transpose().map_err(Failure::input);
     let roles: Vec<Role> =
@@ -81,6 +82,8 @@ fn options(config: &Config) -> anyhow::Result<Options> {
         master,
         register: config.text(&keys::REGISTER) == "true",
         access: parse(config.text(&keys::ACCESS))?,
+        agent_access: parse(config.text(&keys::AGENT_ACCESS))?,
+        tools: Origin::of(config.get(&keys::TOOLS)),
         storage: storage(config)?,
         limits: limits(config)?,
     })

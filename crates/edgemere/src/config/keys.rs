@@ -142,6 +142,27 @@ pub(crate) static ACCESS: Key = Key {
     default: Default::Fixed("admin"),
 };
 
+/// What agents may do.
+pub(crate) static AGENT_ACCESS: Key = Key {
+    name: "agent-access",
+    variable: "EDGEMERE_AGENT_ACCESS",
+    value_name: "ACCESS",
+    help: "What agents may do over MCP, within what their tools do; each includes the ones before it",
+    form: Form::Word(&["read", "write", "admin"]),
+    default: Default::Fixed("read"),
+};
+
+/// The file of tools for agents.
+pub(crate) static TOOLS: Key = Key {
+    name: "tools",
+    variable: "EDGEMERE_TOOLS",
+    value_name: "FILE",
+    help: "The file of the tools that agents have over MCP, which is loaded again when it changes; \
+           \"edgelake\" are those with EdgeLake's names",
+    form: Form::Text,
+    default: Default::Unset("the tools that come with Edgemere"),
+};
+
 /// The memory of one query.
 pub(crate) static QUERY_MEMORY: Key = Key {
     name: "query-memory",
@@ -254,7 +275,7 @@ pub(crate) static LOG_FORMAT: Key = Key {
 };
 
 /// Every key. A default may depend only on keys before.
-pub(crate) static ALL: [&Key; 23] = [
+pub(crate) static ALL: [&Key; 25] = [
     &NAME,
     &ROLE,
     &DATA,
@@ -267,6 +288,8 @@ pub(crate) static ALL: [&Key; 23] = [
     &MASTER,
     &REGISTER,
     &ACCESS,
+    &AGENT_ACCESS,
+    &TOOLS,
     &QUERY_MEMORY,
     &QUERY_MEMORY_TOTAL,
     &QUERY_SPILL,

@@ -104,6 +104,12 @@ impl Config {
         self.get(key).unwrap_or_default()
     }
 
+    /// Whether nobody said anything of a key.
+    pub(crate) fn is_default(&self, key: &Key) -> bool {
+        let entry = self.entries.iter().find(|entry| entry.key == key);
+        entry.is_none_or(|entry| entry.source == Source::Default)
+    }
+
     /// Every key with its value.
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use edgemere_command::results::{self, Answer};
 use edgemere_command::{Error, Kind, Outcome, Rendered, Request};
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -17,6 +18,17 @@ pub(super) async fn execute(state: &Arc<State>, request: &Request) -> Result<Ren
     note(state, command, request.principal.name(), start.elapsed(), result.as_ref().err());
     // A reply that is streamed is under way until its end.
     result.map(|rendered| rendered.holding(permit)).map_err(Failure::from)
+}
+
+/// Runs a command, and leaves the rows of a query to whoever takes them.
+pub(super) async fn answer(state: &Arc<State>, request: &Request) -> Result<Answer, Failure> {
+    let permit = permit(state)?;
+    let start = Instant::now();
+    let Outcome { command, result } = results::answer(&state.node, request).await;
+    note(state, command, request.principal.name(), start.elapsed(), result.as_ref().err());
+    // Who takes rows is a call of a tool, of which there is a limit of its own.
+    drop(permit);
+    result.map_err(Failure::from)
 }
 
 /// Runs something else that counts as a command, and gives its permit with what it gave.

@@ -6,6 +6,7 @@ mod execute;
 mod files;
 mod http;
 mod listen;
+pub(crate) mod mcp;
 mod metrics;
 mod network;
 mod peers;
@@ -23,6 +24,7 @@ use anyhow::Context;
 use edgemere_command::{Access, Kind, Node, Role, Settings, sync};
 use edgemere_engine::{Engine, sql, storage};
 use edgemere_ledger::{Ledger, Recovery};
+use edgemere_tools::Origin;
 use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -30,6 +32,7 @@ use tokio_util::sync::CancellationToken;
 use self::auth::Guard;
 pub(crate) use self::auth::{BadKey, NetworkKey, NoKey};
 pub(crate) use self::listen::{CannotListen, NoAddress, NotLoopback};
+use self::mcp::Mcp;
 use self::peers::HttpPeers;
 pub(crate) use self::reply::MISSING_HEADER;
 use self::serve::{Patience, Port, serve};
@@ -68,16 +71,26 @@ pub(crate) struct Options {
     pub(crate) register: bool,
     /// What callers of the REST service may do.
     pub(crate) access: Access,
+    /// What agents may do.
+    pub(crate) agent_access: Access,
+    /// The tools for agents.
+    pub(crate) tools: Origin,
     /// How its rows are kept.
     pub(crate) storage: storage::Options,
     /// What queries may use.
     pub(crate) limits: sql::Limits,
 }
 
+/// A file of tools that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the file of tools is not right:\n{0}")]
+pub(crate) struct BadTools(pub(crate) edgemere_tools::Problems);
+
 /// A node that runs.
 #[derive(Debug)]
 pub(crate) struct Running {
     node: Arc<Node>,
+    mcp: Mcp,
     services: Vec<JoinHandle<std::io::Result<()>>>,
 }
 
@@ -115,11 +128,12 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
         shutdown: shutdown.clone(),
     });
     let has_joined = join(&node).await?;
-    let state = State::new(Arc::clone(&node), options.access);
+    let state = State::new(Arc::clone(&node), options.access, options.agent_access);
+    let mcp = Mcp::start(&state, options.tools).await.map_err(BadTools)?;
     let guard = Arc::new(Guard::new(key)?);
     let http = Port {
         name: "http",
-        router: http::router(Arc::clone(&state)),
+        router: http::router(&state, &mcp),
         connections_max: files::connections_max(CONNECTIONS_MAX, 4),
         patience: Patience::OPEN,
     };
@@ -131,7 +145,8 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
     };
     let mut services = vec![
         tokio::spawn(serve(http_listener, http, shutdown.clone())),
-        tokio::spawn(serve(network_listener, network, shutdown)),
+        tokio::spawn(serve(network_listener, network, shutdown.clone())),
+        tokio::spawn(mcp.clone().run(shutdown)),
     ];
     if node.follows().is_some() {
         let node = Arc::clone(&node);
@@ -141,13 +156,18 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
         }));
     }
     write_node_file(&node)?;
-    Ok(Running { node, services })
+    Ok(Running { node, mcp, services })
 }
 
 impl Running {
     /// The node.
     pub(crate) fn node(&self) -> &Arc<Node> {
         &self.node
+    }
+
+    /// What agents are served with.
+    pub(crate) fn mcp(&self) -> &Mcp {
+        &self.mcp
     }
 
     /// Where REST is served.

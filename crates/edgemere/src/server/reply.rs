@@ -124,6 +124,13 @@ impl Failure {
     }
 }
 
+/// What an agent is told of it.
+impl From<Failure> for edgemere_tools::Failure {
+    fn from(failure: Failure) -> Self {
+        Self::new(failure.kind, failure.message, failure.hint)
+    }
+}
+
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let code = error.code();

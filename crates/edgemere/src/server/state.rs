@@ -19,6 +19,8 @@ pub(super) struct State {
     pub(super) node: Arc<Node>,
     /// What callers of the REST service may do.
     pub(super) access: Access,
+    /// What agents may do.
+    pub(super) agent_access: Access,
     pub(super) metrics: Metrics,
     /// A permit for every command that may be under way.
     pub(super) commands: Arc<Semaphore>,
@@ -27,10 +29,11 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(node: Arc<Node>, access: Access) -> Arc<Self> {
+    pub(super) fn new(node: Arc<Node>, access: Access, agent_access: Access) -> Arc<Self> {
         Arc::new(Self {
             node,
             access,
+            agent_access,
             metrics: Metrics::new(),
             commands: Arc::new(Semaphore::new(COMMANDS_MAX)),
             followers: Semaphore::new(FOLLOWERS_MAX),

@@ -8,7 +8,7 @@ use crate::dispatch::Context;
 use crate::error::Error;
 use crate::format::table::Table;
 use crate::language::options::Options;
-use crate::node::{Node, Role};
+use crate::node::{Details, Node, Role};
 use crate::reply::Reply;
 use crate::sync::State;
 
@@ -28,10 +28,14 @@ impl Report for Processes {
         let mut json = Map::new();
         for (name, details) in processes(context.node) {
             let status = if details.is_some() { "Running" } else { "Not declared" };
-            table.push([name, status, details.as_deref().unwrap_or_default()]);
+            let text = details.as_ref().map(|details| details.text.as_str());
+            table.push([name, status, text.unwrap_or_default()]);
             let mut process = Map::new();
             process.insert("Status".into(), status.into());
-            process.extend(details.map(|details| ("Details".into(), details.into())));
+            if let Some(Details { text, more }) = details {
+                process.insert("Details".into(), text.into());
+                process.extend(more);
+            }
             json.insert(name.into(), Value::Object(process));
         }
         Ok(Reply::table(table).with_json(Value::Object(json)))
@@ -39,7 +43,24 @@ impl Report for Processes {
 }
 
 /// The services and, of those that run, the details.
-fn processes(node: &Node) -> Vec<(&'static str, Option<String>)> {
+fn processes(node: &Node) -> Vec<(&'static str, Option<Details>)> {
+    let own = own(node).into_iter();
+    let own =
+        own.map(|(name, text)| (name, text.map(|text| Details { text, ..Details::default() })));
+    own.chain(beside(node)).collect()
+}
+
+/// What runs beside the node; without anything for agents that is said, too.
+fn beside(node: &Node) -> Vec<(&'static str, Option<Details>)> {
+    let beside = node.processes();
+    match beside.is_empty() {
+        true => vec![("MCP", None)],
+        false => beside.into_iter().map(|(name, details)| (name, Some(details))).collect(),
+    }
+}
+
+/// The node's own services.
+fn own(node: &Node) -> Vec<(&'static str, Option<String>)> {
     let settings = node.settings();
     let role = |role| node.has_role(role);
     let ledger = node.ledger();
@@ -51,7 +72,6 @@ fn processes(node: &Node) -> Vec<(&'static str, Option<String>)> {
         ("Operator", role(Role::Operator).then(|| format!("Cluster: {}", settings.cluster))),
         ("Query", role(Role::Query).then(|| "Answers for the network".into())),
         ("Blockchain Sync", node.follows().map(|master| sync_details(node, master))),
-        ("MCP", None),
     ]
 }
 

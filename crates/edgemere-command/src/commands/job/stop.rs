@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::commands::Declared;
 use crate::commands::query::number;
-use crate::declaration::Declaration;
+use crate::declaration::{Declaration, Effect};
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::language::cursor::Cursor;
@@ -19,8 +19,10 @@ impl Declared for Stop {
         aliases: &["query cancel"],
         usage: "job stop NUMBER",
         about: "Ends a query that runs, on every node; whoever asked is told that it was cancelled.",
-        details: "\"job status all\" shows the numbers.",
+        details: "\"job status all\" shows the numbers. Everybody may end what they asked themselves; \
+                  to end what others asked one must be allowed to write.",
         examples: &["job stop 8", "query cancel 8"],
+        effect: Effect::Read,
         ..Declaration::WRITE
     };
 
@@ -34,6 +36,11 @@ impl Declared for Stop {
 
     async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
         let id = self.0;
+        let queries = context.node.engine().sql().queries();
+        let is_own = queries.get(id).is_some_and(|query| query.caller == context.principal.name());
+        if !is_own {
+            context.principal.check(Self::DECLARATION, Effect::Write)?;
+        }
         match context.node.engine().sql().queries().cancel(id) {
             None => Err(Error::NoQuery { id }),
             Some(true) => Ok(Reply::text(format!("query {id} is cancelled"))),

@@ -25,6 +25,7 @@ use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetReques
 use tower_http::trace::TraceLayer;
 
 pub(super) use self::rest::principal;
+use super::mcp::Mcp;
 use super::reply::json_body;
 use super::state::State;
 
@@ -32,7 +33,7 @@ use super::state::State;
 const BODY_BYTES_MAX: usize = 64 << 20;
 
 /// The routes of the HTTP port.
-pub(super) fn router(state: Arc<State>) -> Router {
+pub(super) fn router(state: &Arc<State>, mcp: &Mcp) -> Router {
     let span = |request: &axum::extract::Request| {
         let id = rest::request_id(request.headers()).unwrap_or_default();
         tracing::info_span!("http", method = %request.method(), id)
@@ -50,13 +51,14 @@ pub(super) fn router(state: Arc<State>) -> Router {
         .route("/api/v1/jobs/{id}", get(jobs::status).delete(jobs::remove))
         .route("/api/v1/jobs/{id}/rows", get(jobs::rows))
         .route("/api/v1/results/{id}", get(results::rows))
+        .with_state(Arc::clone(state))
+        .merge(mcp.router(state))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
-        .layer(middleware::from_fn_with_state(Arc::clone(&state), guard::own_pages_only))
+        .layer(middleware::from_fn_with_state(Arc::clone(state), guard::own_pages_only))
         .layer(CatchPanicLayer::custom(rest::panicked))
         .layer(TraceLayer::new_for_http().make_span_with(span))
         .layer(PropagateRequestIdLayer::x_request_id())
         .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
-        .with_state(state)
 }
 
 async fn health(Shared(state): Shared<Arc<State>>) -> impl IntoResponse {

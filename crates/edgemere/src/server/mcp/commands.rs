@@ -1,0 +1,47 @@
+//! The commands of tools, carried out by the node: within the same limits as those of REST, measured
+//! and logged alike.
+
+use std::sync::Arc;
+
+use edgemere_command::results::{self, Answer, ResultRows};
+use edgemere_command::sql::ResultColumn;
+use edgemere_command::{Principal, Rendered, Request};
+use edgemere_tools::{Commands, Failure};
+use mcp_serve::BoxFuture;
+
+use crate::server::execute;
+use crate::server::http::results::PATH;
+use crate::server::state::State;
+
+/// A node's own commands.
+pub(super) struct NodeCommands(pub(super) Arc<State>);
+
+impl Commands for NodeCommands {
+    fn answer<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Answer, Failure>> {
+        Box::pin(async move { Ok(execute::answer(&self.0, request).await?) })
+    }
+
+    fn reply<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Rendered, Failure>> {
+        Box::pin(async move { Ok(execute::execute(&self.0, request).await?) })
+    }
+
+    fn columns<'a>(
+        &'a self,
+        request: &'a Request,
+    ) -> BoxFuture<'a, Result<Vec<ResultColumn>, Failure>> {
+        Box::pin(async move { Ok(results::columns(&self.0.node, request).await?) })
+    }
+
+    fn keep_rest(&self, principal: &Principal, rest: ResultRows) -> String {
+        results::keep_rest(&self.0.node, principal, rest)
+    }
+
+    fn link(&self, request: &Request) -> Option<String> {
+        let id = results::keep_question(&self.0.node, request);
+        Some(format!("http://{}{PATH}/{id}?format=ndjson", self.0.node.settings().http))
+    }
+
+    fn node_name(&self) -> String {
+        self.0.node.name()
+    }
+}

@@ -1,0 +1,127 @@
+//! MCP on a node's HTTP port: the tools of its file for agents, beside REST for people and programs.
+
+mod commands;
+
+use std::fmt;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State as Shared};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use edgemere_command::{Details, Principal};
+use edgemere_tools::{Executor, Live, Offer, Origin, Problems};
+use mcp_serve::{Identity, Limits, Server, SessionInfo};
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use self::commands::NodeCommands;
+use super::http::principal;
+use super::state::State;
+
+/// What agents are told of the server before they call anything.
+const INSTRUCTIONS: &str = "\
+Edgemere is one SQL database over many machines; the data stays on them. Find tables with list_tables \
+and columns with get_schema, then ask with query or sql. Prefer aggregates and time ranges to raw rows. \
+Every answer says in provenance which nodes answered; complete: false means that some did not. When \
+truncated is true, next_cursor gives more rows through fetch_rows.";
+
+/// MCP on a node. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Mcp {
+    server: Server,
+    live: Live,
+}
+
+impl fmt::Debug for Mcp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mcp").field("tools", &self.live.health().tools).finish()
+    }
+}
+
+impl Mcp {
+    /// Loads the tools and is ready to serve them. A bad file is an error.
+    pub(super) async fn start(state: &Arc<State>, tools: Origin) -> Result<Self, Problems> {
+        let identity = Identity {
+            title: Some("Edgemere".into()),
+            description: Some("The machines at the edge as one SQL database".into()),
+            instructions: Some(INSTRUCTIONS.into()),
+            ..Identity::new("edgemere", edgemere_command::VERSION)
+        };
+        let server = Server::new(identity, Limits::default());
+        let commands = Arc::new(NodeCommands(Arc::clone(state)));
+        let executor = Executor::new(commands, agent(state));
+        let offer = Offer::new(executor, &server);
+        let live = Live::start(server.clone(), offer, tools).await?;
+        let mcp = Self { server, live };
+        let told = mcp.clone();
+        state.node.add_process("MCP", Arc::new(move || told.details()));
+        Ok(mcp)
+    }
+
+    /// Loads the tools again whenever their file changes, and ends all sessions when the node does.
+    pub(super) async fn run(self, stop: CancellationToken) -> std::io::Result<()> {
+        self.live.clone().watch(stop.clone()).await;
+        stop.cancelled().await;
+        self.server.close().await;
+        Ok(())
+    }
+
+    /// The routes. Other pages are kept out by the guard of the whole port, and here once more.
+    pub(super) fn router(&self, state: &Arc<State>) -> Router {
+        let access = mcp_serve::Access::loopback();
+        self.server.router(access).layer(from_fn_with_state(Arc::clone(state), known))
+    }
+
+    /// The server.
+    pub(crate) fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// How it is doing, for `get processes`.
+    fn details(&self) -> Details {
+        let (health, sessions) = (self.live.health(), self.server.sessions());
+        let file = health.origin.to_string();
+        let count = sessions.len();
+        let mut text = format!("{} tools of {file}, {count} sessions", health.tools);
+        let mut more = Map::new();
+        more.insert("tools".into(), health.tools.into());
+        more.insert("file".into(), file.into());
+        if let Some(problems) = &health.problems {
+            text.push_str(&format!(
+                "; the file has changed and is wrong, the old tools stay: {problems}"
+            ));
+            more.insert("problems".into(), problems.to_string().into());
+        }
+        more.insert("sessions".into(), sessions.iter().map(session).collect());
+        Details { text, more }
+    }
+}
+
+fn session(session: &SessionInfo) -> Value {
+    let client =
+        session.client.as_ref().map(|client| format!("{} {}", client.name, client.version));
+    json!({
+        "id": session.id,
+        "principal": session.principal.name(),
+        "client": client,
+        "protocol": session.protocol,
+        "transport": session.transport.name(),
+        "age_s": session.age.as_secs(),
+        "idle_s": session.idle.as_secs(),
+        "calls": session.calls,
+    })
+}
+
+/// Who agents are: the same as who asks over REST, but they only read unless the node says otherwise.
+fn agent(state: &State) -> Principal {
+    Principal::new(principal(state).name(), state.agent_access)
+}
+
+/// Says who asks, to the sessions and limits of the server and to the commands.
+async fn known(Shared(state): Shared<Arc<State>>, mut request: Request, next: Next) -> Response {
+    let agent = agent(&state);
+    request.extensions_mut().insert(mcp_serve::Principal::new(agent.name()));
+    request.extensions_mut().insert(agent);
+    next.run(request).await
+}

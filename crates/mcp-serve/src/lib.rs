@@ -2,21 +2,33 @@
 
 mod access;
 mod ask;
+mod asking;
 mod call;
 mod catalog;
 mod client;
 mod complete;
 mod content;
+mod core;
 mod fault;
 mod figures;
+mod handler;
+mod http;
+mod hub;
 mod identity;
 mod limits;
+mod listen;
+mod lock;
+mod offer;
 mod outcome;
 mod principal;
 mod prompt;
+mod quota;
 mod resource;
 mod server;
+mod session;
+mod stdio;
 mod tool;
+mod wire;
 
 pub use futures_util::future::BoxFuture;
 
@@ -31,6 +43,7 @@ pub use crate::{
     figures::{Figures, SessionInfo, Transport},
     identity::{Icon, Identity, Theme},
     limits::Limits,
+    listen::serve_http,
     outcome::Outcome,
     principal::Principal,
     prompt::{GetPrompt, Message, Prompt, PromptArgument, PromptCall, PromptText, Role},

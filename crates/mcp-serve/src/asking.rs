@@ -99,16 +99,20 @@ pub(crate) fn input_required(
     belongs_to: &[u8],
 ) -> Option<InputRequiredResult> {
     let FaultKind::Questions(questions) = &fault.kind else { return None };
-    let requests = questions.iter().map(|(name, question)| {
-        let (method, params) = spelled(question);
-        let params = params.unwrap_or_else(|| json!({}));
-        let request = json!({ "method": method, "params": params });
-        Some((name.clone(), serde_json::from_value::<InputRequest>(request).ok()?))
-    });
+    let requests = questions
+        .iter()
+        .map(|(name, question)| input_request(question).map(|request| (name.clone(), request)));
     let requests = requests.collect::<Option<InputRequests>>()?;
     let options = SealOptions::new().associated_data(belongs_to).ttl(STATE_TTL);
     let state = seal.seal_json_with(answers, &options).ok()?;
     Some(InputRequiredResult::new(Some(requests), Some(state)))
+}
+
+/// A question as it is sent in a result.
+pub(crate) fn input_request(question: &Question) -> Option<InputRequest> {
+    let (method, params) = spelled(question);
+    let params = params.unwrap_or_else(|| json!({}));
+    serde_json::from_value(json!({ "method": method, "params": params })).ok()
 }
 
 /// All answers that a request brings: those of before from the state, which must be ours, and its
@@ -147,7 +151,7 @@ fn spelled(question: &Question) -> (&'static str, Option<Value>) {
 }
 
 /// Whether an answer has the shape of its question.
-fn fits(question: &Question, answer: &Value) -> bool {
+pub(crate) fn fits(question: &Question, answer: &Value) -> bool {
     let has = |key: &str, is: fn(&Value) -> bool| answer.get(key).is_some_and(is);
     match question {
         Question::Form { schema, .. } => match answer.get("action").and_then(Value::as_str) {

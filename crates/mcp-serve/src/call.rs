@@ -149,6 +149,13 @@ impl Context {
         }
     }
 
+    /// Lets the call go on as a task, where its tool may be one and the client knows tasks: the client
+    /// is answered at once, and comes back for the result. Questions that are asked after this are
+    /// the task's. Says whether it is one now; when not, the client goes on waiting.
+    pub fn become_task(&self) -> bool {
+        self.link.as_ref().is_some_and(|link| link.become_task())
+    }
+
     /// Asks the client several things at once. The answers are in the order of the questions.
     pub async fn ask_all(
         &self,

@@ -15,7 +15,13 @@ use rmcp::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Answer, Fault, Level, Question, asking, core::Core, session::Session, wire};
+use crate::{
+    Answer, Fault, Level, Question, asking,
+    core::Core,
+    session::Session,
+    tasks::{Escalation, Task},
+    wire,
+};
 
 /// The way back to one client, for one request of it.
 #[derive(Debug)]
@@ -33,6 +39,8 @@ pub(crate) struct ClientLink {
     answers: BTreeMap<String, Value>,
     /// Cancelled when the client does not read.
     cancelled: CancellationToken,
+    /// When the call may become a task.
+    escalation: Option<Arc<Escalation>>,
 }
 
 impl ClientLink {
@@ -42,6 +50,7 @@ impl ClientLink {
         cx: &RequestContext<RoleServer>,
         answers: BTreeMap<String, Value>,
         cancelled: CancellationToken,
+        escalation: Option<Arc<Escalation>>,
     ) -> Self {
         Self {
             core,
@@ -54,14 +63,28 @@ impl ClientLink {
             can: cx.client_capabilities().unwrap_or_default(),
             answers,
             cancelled,
+            escalation,
         }
     }
 
+    /// Makes the call a task. Says whether it is one.
+    pub(crate) fn become_task(&self) -> bool {
+        self.escalation.as_ref().is_some_and(|escalation| escalation.escalate())
+    }
+
+    /// The task that the call has become.
+    fn task(&self) -> Option<Arc<Task>> {
+        self.escalation.as_ref().and_then(|escalation| escalation.task())
+    }
+
     pub(crate) fn wants_progress(&self) -> bool {
-        self.progress.is_some()
+        self.progress.is_some() || self.task().is_some()
     }
 
     pub(crate) async fn progress(&self, done: f64, total: Option<f64>, message: Option<String>) {
+        if let Some(task) = self.task() {
+            return task.progress(done, total, message);
+        }
         let Some(token) = &self.progress else { return };
         let mut params = ProgressNotificationParam::new(token.clone(), done);
         params.total = total;
@@ -71,7 +94,8 @@ impl ClientLink {
     }
 
     pub(crate) async fn log(&self, level: Level, logger: &str, value: Value) {
-        if !self.wants_log(level) {
+        // A task has nobody who reads its log.
+        if !self.wants_log(level) || self.task().is_some() {
             return;
         }
         let mut params = LoggingMessageNotificationParam::new(wire::logging_level(level), value);
@@ -87,6 +111,9 @@ impl ClientLink {
     ) -> Result<Vec<Answer>, Fault> {
         for (_, question) in &questions {
             asking::check_capability(question, &self.can)?;
+        }
+        if let Some(task) = self.task() {
+            return task.ask(questions).await;
         }
         match self.is_modern {
             true => asking::answered(questions, &self.answers),

@@ -7,7 +7,7 @@ use std::{
 
 use rmcp::model::{
     Implementation, PromptsCapability, RequestStateCodec, ResourcesCapability, ServerCapabilities,
-    ServerConfig, ToolsCapability,
+    ServerConfig, TASKS_EXTENSION_ID, ToolsCapability,
 };
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -20,6 +20,7 @@ use crate::{
     offer::Offer,
     quota::Quota,
     session::Sessions,
+    tasks::Tasks,
     wire,
 };
 
@@ -40,6 +41,7 @@ pub(crate) struct Core {
     pub(crate) hub: Arc<Hub>,
     pub(crate) quota: Arc<Quota>,
     pub(crate) sessions: Arc<Sessions>,
+    pub(crate) tasks: Arc<Tasks>,
     /// Seals what clients keep for us. Its key is made at the start: what was sealed before is
     /// refused after a restart.
     pub(crate) seal: RequestStateCodec,
@@ -62,6 +64,7 @@ impl Core {
             implementation: wire::implementation(&identity),
             identity,
             quota: Quota::new(&limits),
+            tasks: Tasks::new(&limits),
             sessions: Sessions::new(limits.clone(), counters.clone(), hub.clone(), closing.clone()),
             limits,
             counters,
@@ -118,6 +121,10 @@ impl Core {
             resources.subscribe = Some(true);
             can.resources = Some(resources);
         }
+        if offer.has_tasks() {
+            let tasks = (TASKS_EXTENSION_ID.to_owned(), Default::default());
+            can.extensions = Some([tasks].into_iter().collect());
+        }
         if !offer.completions.is_empty() {
             can.completions = Some(Default::default());
         }
@@ -131,7 +138,7 @@ impl Core {
     }
 
     pub(crate) fn figures(&self) -> Figures {
-        self.counters.figures(*self.calls_open.borrow(), self.sessions.len())
+        self.counters.figures(*self.calls_open.borrow(), self.sessions.len(), self.tasks.len())
     }
 
     /// Ends everything, and waits until nothing is under way.

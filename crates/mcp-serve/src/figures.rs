@@ -39,6 +39,8 @@ pub struct Figures {
     pub streams_cut: u64,
     /// Streams of `subscriptions/listen` that are open.
     pub listeners_open: u64,
+    /// Tasks that run, or are kept for their result.
+    pub tasks_kept: u64,
     /// Bytes of messages that were sent.
     pub bytes_out: u64,
 }
@@ -135,8 +137,8 @@ impl Drop for Counted<'_> {
 }
 
 impl Counters {
-    /// The figures now, with so many calls and sessions.
-    pub(crate) fn figures(&self, calls_open: u64, sessions_open: usize) -> Figures {
+    /// The figures now, with so many calls, sessions and tasks.
+    pub(crate) fn figures(&self, calls_open: u64, sessions: usize, tasks: usize) -> Figures {
         Figures {
             requests: self.requests.get(),
             calls: self.calls.get(),
@@ -148,10 +150,11 @@ impl Counters {
             refused_by_limit: self.refused_by_limit.get(),
             refused_foreign: self.refused_foreign.get(),
             sessions_opened: self.sessions_opened.get(),
-            sessions_open: sessions_open as u64,
+            sessions_open: sessions as u64,
             sessions_expired: self.sessions_expired.get(),
             streams_cut: self.streams_cut.get(),
             listeners_open: self.listeners_open.get(),
+            tasks_kept: tasks as u64,
             bytes_out: self.bytes_out.get(),
         }
     }

@@ -27,6 +27,7 @@ mod resource;
 mod server;
 mod session;
 mod stdio;
+mod tasks;
 mod tool;
 mod wire;
 
@@ -49,5 +50,5 @@ pub use crate::{
     prompt::{GetPrompt, Message, Prompt, PromptArgument, PromptCall, PromptText, Role},
     resource::{ResourceTemplate, Resources},
     server::Server,
-    tool::{Annotations, CallTool, Tool},
+    tool::{Annotations, CallTool, TaskSupport, Tool},
 };

@@ -6,19 +6,29 @@ use std::{
     sync::Arc,
 };
 
-use crate::{CallTool, Catalog, Complete, GetPrompt, Prompt, Resources, hub::Change, wire};
+use crate::{
+    CallTool, Catalog, Complete, GetPrompt, Prompt, Resources, TaskSupport, hub::Change, wire,
+};
 
 /// A catalog as it is served.
 pub(crate) struct Offer {
     /// Counts the catalogs that were offered: a page of a list is of one of them.
     pub(crate) generation: u64,
     pub(crate) tools: Vec<rmcp::model::Tool>,
-    calls: HashMap<String, (usize, Arc<dyn CallTool>)>,
+    calls: HashMap<String, Entry>,
     toolsets: BTreeMap<String, BTreeSet<String>>,
     pub(crate) prompts: Vec<rmcp::model::Prompt>,
     gets: HashMap<String, (Prompt, Arc<dyn GetPrompt>)>,
     pub(crate) resources: Vec<Arc<dyn Resources>>,
     pub(crate) completions: Vec<Arc<dyn Complete>>,
+}
+
+/// A tool as it is called.
+struct Entry {
+    /// Where it stands in the list.
+    index: usize,
+    code: Arc<dyn CallTool>,
+    tasks: TaskSupport,
 }
 
 impl Offer {
@@ -30,7 +40,7 @@ impl Offer {
             calls: tools
                 .into_iter()
                 .enumerate()
-                .map(|(index, (tool, code))| (tool.name, (index, code)))
+                .map(|(index, (tool, code))| (tool.name, Entry { index, code, tasks: tool.tasks }))
                 .collect(),
             toolsets,
             prompts: prompts.iter().map(|(prompt, _)| wire::prompt(prompt)).collect(),
@@ -55,14 +65,23 @@ impl Offer {
     }
 
     /// The code behind a tool of a toolset.
-    pub(crate) fn call(&self, toolset: Option<&str>, name: &str) -> Option<Arc<dyn CallTool>> {
-        let (_, code) = self.calls.get(name).filter(|_| self.is_in(toolset, name))?;
-        Some(code.clone())
+    pub(crate) fn call(
+        &self,
+        toolset: Option<&str>,
+        name: &str,
+    ) -> Option<(Arc<dyn CallTool>, TaskSupport)> {
+        let entry = self.calls.get(name).filter(|_| self.is_in(toolset, name))?;
+        Some((entry.code.clone(), entry.tasks))
+    }
+
+    /// Whether a call of any tool may become a task.
+    pub(crate) fn has_tasks(&self) -> bool {
+        self.calls.values().any(|entry| entry.tasks != TaskSupport::Never)
     }
 
     /// How a tool is described.
     pub(crate) fn tool(&self, name: &str) -> Option<&rmcp::model::Tool> {
-        self.calls.get(name).and_then(|(index, _)| self.tools.get(*index))
+        self.calls.get(name).and_then(|entry| self.tools.get(entry.index))
     }
 
     /// A prompt and the code behind it.

@@ -1,6 +1,7 @@
 //! The suite's tools.
 
 mod asking;
+mod tasks;
 
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ const WAV: &[u8] =
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub(crate) fn add(catalog: Catalog, server: &Server, is_changed: bool) -> Catalog {
-    let catalog = asking::add(steps(contents(catalog)))
+    let catalog = tasks::add(asking::add(steps(contents(catalog))))
         .tool(schema_tool(), |_: Call| async { Ok(Outcome::text("Its schema is what counts.")) })
         .tool(header_tool(), |call: Call| async move {
             Ok(Outcome::text(format!(

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Client, Context, Principal, client::ClientLink, core::Core, http::Toolset, session::Session,
+    tasks::Escalation,
 };
 
 /// Who asks.
@@ -40,9 +41,21 @@ impl Asker {
         cx: &RequestContext<RoleServer>,
         answers: BTreeMap<String, Value>,
     ) -> Context {
+        self.context_of_call(core, cx, answers, None)
+    }
+
+    /// As [`Asker::context`], for a call that may become a task.
+    pub(super) fn context_of_call(
+        &self,
+        core: &Arc<Core>,
+        cx: &RequestContext<RoleServer>,
+        answers: BTreeMap<String, Value>,
+        escalation: Option<Arc<Escalation>>,
+    ) -> Context {
         let cancelled = CancellationToken::new();
         let session = self.session.clone();
-        let link = ClientLink::new(core.clone(), session, cx, answers, cancelled.clone());
+        let link =
+            ClientLink::new(core.clone(), session, cx, answers, cancelled.clone(), escalation);
         Context {
             principal: self.principal.clone(),
             extensions: self.extensions.clone(),

@@ -1,15 +1,15 @@
 //! What runs the catalog's code: `tools/call`, `prompts/get`, `resources/read`,
 //! `completion/complete`.
 
-use std::{collections::BTreeMap, sync::Arc, time::Instant};
+use std::{collections::BTreeMap, time::Instant};
 
 use rmcp::{
     RoleServer,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
-        CompleteResult, CompletionInfo, GetPromptRequestParams, GetPromptResponse,
-        InputRequiredResult, JsonObject, ReadResourceRequestParams, ReadResourceResponse,
-        ReadResourceResult, Reference as WireReference,
+        CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
+        CompletionInfo, GetPromptRequestParams, GetPromptResponse, InputRequiredResult, JsonObject,
+        ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+        Reference as WireReference,
     },
     service::RequestContext,
 };
@@ -17,11 +17,12 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Asker, Handler,
-    run::{End, cancelled},
+    background::Given,
+    run::{Cancelled, cancelled},
 };
 use crate::{
-    Call, CallTool, Completing, Completion, Context, Fault, Outcome, Prompt, PromptCall, Reference,
-    ResourceContent, asking, client::is_modern, fault::FaultKind, wire,
+    Call, Completing, Completion, Context, Fault, Prompt, PromptCall, Reference, ResourceContent,
+    asking, client::is_modern, wire,
 };
 
 /// The completions that are sent at most, as the specification says.
@@ -43,8 +44,8 @@ impl Handler {
     ) -> Result<CallToolResponse, Fault> {
         self.core.counters.calls.add(1);
         let name = request.name.into_owned();
-        let code = self.core.offer().call(asker.toolset.as_deref(), &name);
-        let code = code.ok_or_else(|| {
+        let found = self.core.offer().call(asker.toolset.as_deref(), &name);
+        let (code, support) = found.ok_or_else(|| {
             self.core.counters.calls_failed.add(1);
             Fault::invalid_params(format!("no tool \"{name}\": tools/list has those that are"))
         })?;
@@ -58,68 +59,29 @@ impl Handler {
             request.request_state.as_deref(),
             request.input_responses,
         )?;
-        let context = asker.context(&self.core, &cx, again.answers.clone());
+        let escalation = self.escalation(&asker, &cx, support)?;
+        let answers = again.answers.clone();
+        let context = asker.context_of_call(&self.core, &cx, answers, escalation.clone());
         let call = Call { tool: name, arguments, context };
-        let outcome = self.outcome(&asker, &cx, &code, &call).await;
-        match outcome.or_else(|fault| self.ask_first(fault, &again, &cx).map(Err))? {
-            Ok(result) => Ok(CallToolResponse::Complete(self.within_limits(result, &cx))),
-            Err(questions) => Ok(CallToolResponse::InputRequired(questions)),
-        }
-    }
-
-    /// Calls a tool. What ends it early is an outcome too, so that a model reads of it.
-    async fn outcome(
-        &self,
-        asker: &Asker,
-        cx: &RequestContext<RoleServer>,
-        code: &Arc<dyn CallTool>,
-        call: &Call,
-    ) -> Result<Result<Outcome, InputRequiredResult>, Fault> {
-        let begin = Instant::now();
-        let counters = &self.core.counters;
-        let end = self.run(asker, cx, &call.context, code.call(call)).await?;
-        let outcome = match end {
-            End::Done(Ok(outcome)) => outcome,
-            End::Done(Err(fault)) => {
-                if !matches!(fault.kind, FaultKind::Questions(_)) {
-                    counters.calls_failed.add(1);
-                }
-                return Err(fault);
-            }
-            End::Cancelled => {
-                counters.calls_cancelled.add(1);
-                return Err(cancelled());
-            }
-            End::TimedOut => {
-                counters.calls_timed_out.add(1);
-                let seconds = self.core.limits.call_time_max.as_secs_f64();
-                Outcome::error(format!(
-                    "the call took longer than {seconds} s and was stopped: ask for less"
-                ))
-            }
+        let (tool, begin) = (call.tool.clone(), Instant::now());
+        let end = match escalation {
+            None => self.run(&asker, &cx, &call.context, code.call(&call)).await,
+            Some(escalation) => match self.run_beside(&asker, &cx, code, call, escalation).await {
+                Given::End(end) => end,
+                Given::Task(task) => return Ok(CallToolResponse::Task(*task)),
+            },
         };
-        if outcome.is_error {
-            counters.calls_failed.add(1);
+        let (ms, principal) = (begin.elapsed().as_millis(), &asker.principal);
+        tracing::debug!(tool, %principal, ms, "a tool was called");
+        match self.counted(end) {
+            Ok(Ok(outcome)) => {
+                let mut result = self.bounded(outcome);
+                self.sign(&mut result.meta, &cx);
+                Ok(CallToolResponse::Complete(result))
+            }
+            Ok(Err(Cancelled)) => Err(cancelled()),
+            Err(fault) => self.ask_first(fault, &again, &cx).map(CallToolResponse::InputRequired),
         }
-        let (tool, principal) = (&call.tool, &asker.principal);
-        let (ms, is_error) = (begin.elapsed().as_millis(), outcome.is_error);
-        tracing::debug!(tool, %principal, ms, is_error, "a tool was called");
-        Ok(Ok(outcome))
-    }
-
-    /// The result as it is sent, or that it is too long for it.
-    fn within_limits(&self, outcome: Outcome, cx: &RequestContext<RoleServer>) -> CallToolResult {
-        let mut result = wire::outcome(outcome);
-        let (bytes, max) = (length(&result), self.core.limits.result_bytes_max);
-        if bytes > max {
-            self.core.counters.results_too_long.add(1);
-            let message = format!(
-                "the result has {bytes} bytes, and at most {max} are sent: ask for less of it"
-            );
-            result = wire::outcome(Outcome::error(message));
-        }
-        self.sign(&mut result.meta, cx);
-        result
     }
 
     pub(super) async fn prompts_get(
@@ -239,10 +201,6 @@ impl Handler {
         state: Option<&str>,
         responses: Option<BTreeMap<String, Value>>,
     ) -> Result<Again, Fault> {
-        if state.is_none() && responses.is_none() {
-            let belongs_to = belongs_to(asker, method, name, arguments);
-            return Ok(Again { belongs_to, answers: BTreeMap::new() });
-        }
         let belongs_to = belongs_to(asker, method, name, arguments);
         let answers = asking::brought(state, responses, &self.core.seal, &belongs_to)?;
         Ok(Again { belongs_to, answers })
@@ -321,7 +279,7 @@ fn completions(found: Completion) -> CompletionInfo {
 }
 
 /// How long something is when it is sent.
-fn length(value: &impl serde::Serialize) -> usize {
+pub(super) fn length(value: &impl serde::Serialize) -> usize {
     struct Length(usize);
     impl std::io::Write for Length {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {

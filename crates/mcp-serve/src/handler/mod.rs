@@ -2,6 +2,7 @@
 #![expect(deprecated, reason = "clients of the revisions before 2026-07-28 use these")]
 
 mod asker;
+mod background;
 mod calls;
 mod lists;
 mod run;
@@ -11,38 +12,42 @@ use std::{borrow::Cow, sync::Arc};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-        CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
-        GetPromptResponse, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
-        ReadResourceResponse, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
-        SubscriptionFilter, Tool, UnsubscribeRequestParams,
+        CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
+        CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
+        GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, ListPromptsResult,
+        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+        ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
+        SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
+        UnsubscribeRequestParams, UpdateTaskParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 use serde_json::json;
 
 use self::asker::Asker;
-use crate::{Fault, Principal, core::Core, hub::Change, session::Session, wire};
+use crate::{Fault, Principal, client::is_modern, core::Core, hub::Change, session::Session, wire};
 
 /// The methods whose parameters we know: when rmcp does not know such a request, its parameters
 /// are wrong.
 const METHODS: &[&str] = &[
     "completion/complete",
-    "initialize",
-    "logging/setLevel",
     "prompts/get",
     "prompts/list",
     "resources/list",
     "resources/read",
-    "resources/subscribe",
     "resources/templates/list",
-    "resources/unsubscribe",
     "server/discover",
     "subscriptions/listen",
+    "tasks/cancel",
+    "tasks/get",
+    "tasks/update",
     "tools/call",
     "tools/list",
 ];
+
+/// Those that 2026-07-28 has no more.
+const SESSION_METHODS: &[&str] =
+    &["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
 
 /// The one handler.
 #[derive(Clone, Debug)]
@@ -152,7 +157,11 @@ impl ServerHandler for Handler {
         request: SetLevelRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if let Some(session) = self.asker(&cx).session {
+        let asker = self.asker(&cx);
+        if is_modern(&cx) {
+            return Err(no_method("logging/setLevel"));
+        }
+        if let Some(session) = asker.session {
             session.set_level(wire::level(request.level));
         }
         Ok(())
@@ -216,17 +225,49 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let _ = self.asker(&cx);
-        match METHODS.contains(&request.method.as_str()) {
+        let method = request.method.as_str();
+        let is_known =
+            METHODS.contains(&method) || SESSION_METHODS.contains(&method) && !is_modern(&cx);
+        match is_known {
             true => {
-                let message = format!("the parameters of {} do not fit", request.method);
+                let message = format!("the parameters of {method} do not fit");
                 Err(wire::fault(Fault::invalid_params(message)))
             }
-            false => {
-                let message = Cow::Owned(format!("no method \"{}\"", request.method));
-                Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None))
-            }
+            false => Err(no_method(method)),
         }
     }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let asker = self.asker(&cx);
+        self.task_get(&asker, &request, &cx)
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let asker = self.asker(&cx);
+        self.task_update(&asker, request)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let asker = self.asker(&cx);
+        self.task_cancel(&asker, &request)
+    }
+}
+
+fn no_method(method: &str) -> ErrorData {
+    let message = Cow::Owned(format!("no method \"{method}\""));
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
 }
 
 impl Handler {

@@ -1,12 +1,13 @@
 //! Running the catalog's code: within the limits, and no longer than somebody waits for it.
 
-use std::panic::AssertUnwindSafe;
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt;
 use rmcp::{RoleServer, service::RequestContext};
+use tokio_util::sync::CancellationToken;
 
 use super::{Asker, Handler};
-use crate::{Context, Fault};
+use crate::{Context, Fault, Outcome, fault::FaultKind, session::Session, tasks::Escalation};
 
 /// How the catalog's code ended.
 pub(super) enum End<T> {
@@ -18,13 +19,61 @@ pub(super) enum End<T> {
     TimedOut,
 }
 
+/// Nobody waits for it any more.
+pub(super) struct Cancelled;
+
+/// As long as what somebody waits.
+pub(super) struct Waits {
+    /// Cancelled when the client goes away, or says that it does not want the answer.
+    pub(super) stop: CancellationToken,
+    /// When the call may become a task: one that has does not end with the request.
+    pub(super) escalation: Option<Arc<Escalation>>,
+    pub(super) session: Option<Arc<Session>>,
+}
+
+impl Waits {
+    /// Ends when nobody waits any more.
+    async fn ended(&self) {
+        let session_ended = async {
+            match &self.session {
+                Some(session) => session.ended.cancelled().await,
+                None => std::future::pending().await,
+            }
+        };
+        let becomes_task = async {
+            match &self.escalation {
+                Some(escalation) => escalation.becomes_task().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = self.stop.cancelled() => {}
+            () = session_ended => {}
+            task = becomes_task => task.stop.cancelled().await,
+        }
+    }
+}
+
 impl Handler {
-    /// Runs it for who asks. What is not done when nobody waits any more, or when the time is over,
-    /// is dropped.
+    /// Runs it for a request.
     pub(super) async fn run<T>(
         &self,
         asker: &Asker,
         cx: &RequestContext<RoleServer>,
+        context: &Context,
+        work: impl Future<Output = Result<T, Fault>> + Send,
+    ) -> Result<End<T>, Fault> {
+        let (stop, session) = (cx.ct.clone(), asker.session.clone());
+        let waits = Waits { stop, escalation: None, session };
+        self.run_while(asker, &waits, context, work).await
+    }
+
+    /// Runs it while somebody waits. What is not done when nobody does any more, or when the time is
+    /// over, is dropped.
+    pub(super) async fn run_while<T>(
+        &self,
+        asker: &Asker,
+        waits: &Waits,
         context: &Context,
         work: impl Future<Output = Result<T, Fault>> + Send,
     ) -> Result<End<T>, Fault> {
@@ -34,21 +83,14 @@ impl Handler {
         let under_way = self.core.under_way();
         // Whatever ends the work, what it began elsewhere learns of it.
         let _cancels = context.cancelled.clone().drop_guard();
-        let session_ended = async {
-            match &asker.session {
-                Some(session) => session.ended.cancelled().await,
-                None => std::future::pending().await,
-            }
-        };
         let end = tokio::select! {
             biased;
             done = AssertUnwindSafe(work).catch_unwind() => match done {
                 Ok(done) => End::Done(done),
                 Err(_) => End::Done(Err(panicked())),
             },
-            () = cx.ct.cancelled() => End::Cancelled,
+            () = waits.ended() => End::Cancelled,
             () = context.cancelled.cancelled() => End::Cancelled,
-            () = session_ended => End::Cancelled,
             () = self.core.closing.cancelled() => End::Cancelled,
             () = tokio::time::sleep(self.core.limits.call_time_max) => End::TimedOut,
         };
@@ -69,6 +111,38 @@ impl Handler {
             End::Cancelled => Err(cancelled()),
             End::TimedOut => Err(Fault::internal("the request took too long and was stopped")),
         }
+    }
+
+    /// The end of a call, counted. That it took too long is an outcome, so that a model reads it.
+    pub(super) fn counted(
+        &self,
+        end: Result<End<Outcome>, Fault>,
+    ) -> Result<Result<Outcome, Cancelled>, Fault> {
+        let counters = &self.core.counters;
+        let outcome = match end? {
+            End::Done(Ok(outcome)) => outcome,
+            End::Done(Err(fault)) => {
+                if !matches!(fault.kind, FaultKind::Questions(_)) {
+                    counters.calls_failed.add(1);
+                }
+                return Err(fault);
+            }
+            End::Cancelled => {
+                counters.calls_cancelled.add(1);
+                return Ok(Err(Cancelled));
+            }
+            End::TimedOut => {
+                counters.calls_timed_out.add(1);
+                let seconds = self.core.limits.call_time_max.as_secs_f64();
+                Outcome::error(format!(
+                    "the call took longer than {seconds} s and was stopped: ask for less"
+                ))
+            }
+        };
+        if outcome.is_error {
+            counters.calls_failed.add(1);
+        }
+        Ok(Ok(outcome))
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) use self::{
     channel::{Channel, Out},
     manager::{Manager, OPENED, Opened},
     streams::Streams,
-    table::{Refusal, Sessions},
+    table::{Refusal, Sessions, random_id},
 };
 use crate::{
     Client, Level, Principal, SessionInfo, Transport,

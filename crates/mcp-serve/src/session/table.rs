@@ -213,7 +213,8 @@ async fn sweep(sessions: Weak<Sessions>, closing: CancellationToken, pause: Dura
     }
 }
 
-fn random_id() -> Option<String> {
+/// An id that nobody guesses.
+pub(crate) fn random_id() -> Option<String> {
     let mut bytes = [0_u8; ID_BYTES];
     getrandom::fill(&mut bytes).ok()?;
     Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())

@@ -108,11 +108,11 @@ fn form(message: &str, schema: Value) -> Question {
     Question::Form { message: message.to_owned(), schema: object(schema) }
 }
 
-fn name(message: &str) -> Question {
+pub(super) fn name(message: &str) -> Question {
     one_text(message, "name")
 }
 
-fn one_text(message: &str, property: &str) -> Question {
+pub(super) fn one_text(message: &str, property: &str) -> Question {
     form(
         message,
         json!({
@@ -193,7 +193,7 @@ fn said(answer: &Answer) -> String {
     text.and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-fn field(answer: &Answer, name: &str) -> String {
+pub(super) fn field(answer: &Answer, name: &str) -> String {
     answer.form().map(|form| field_of(&Value::Object(form.clone()), name)).unwrap_or_default()
 }
 

@@ -136,12 +136,32 @@ impl Context {
         answers.pop().ok_or_else(|| Fault::internal("the client gave no answer"))
     }
 
+    /// Whether the client has said that it can answer such a question.
+    pub fn can_ask(&self, question: &Question) -> bool {
+        self.link.as_ref().is_some_and(|link| link.can_answer(question))
+    }
+
+    /// Ends the connection on which the client waits, where it can come back for the answer: over
+    /// Streamable HTTP with a session. For calls that take so long that connections break anyway.
+    pub fn close_stream(&self) {
+        if let Some(link) = &self.link {
+            link.close_stream();
+        }
+    }
+
+    /// Lets the call go on as a task, where its tool may be one and the client knows tasks: the client
+    /// is answered at once, and comes back for the result. Questions that are asked after this are
+    /// the task's. Says whether it is one now; when not, the client goes on waiting.
+    pub fn become_task(&self) -> bool {
+        self.link.as_ref().is_some_and(|link| link.become_task())
+    }
+
     /// Asks the client several things at once. The answers are in the order of the questions.
     pub async fn ask_all(
         &self,
-        questions: impl IntoIterator<Item = (&str, Question)>,
+        questions: impl IntoIterator<Item = (impl Into<String>, Question)>,
     ) -> Result<Vec<Answer>, Fault> {
-        let questions = questions.into_iter().map(|(name, one)| (name.to_owned(), one)).collect();
+        let questions = questions.into_iter().map(|(name, one)| (name.into(), one)).collect();
         match &self.link {
             Some(link) => link.ask(questions).await,
             None => Err(Fault::invalid_params("there is no client that could be asked")),

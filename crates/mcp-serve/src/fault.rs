@@ -1,6 +1,8 @@
 //! Errors of the protocol.
 
-use serde_json::Value;
+use std::time::Duration;
+
+use serde_json::{Value, json};
 
 use crate::ask::Questions;
 
@@ -11,7 +13,7 @@ use crate::ask::Questions;
 pub struct Fault {
     pub(crate) kind: FaultKind,
     pub(crate) message: String,
-    pub(crate) data: Option<Value>,
+    pub(crate) data: Option<Box<Value>>,
 }
 
 /// What kind of error it is.
@@ -19,6 +21,10 @@ pub struct Fault {
 pub(crate) enum FaultKind {
     InvalidParams,
     NotFound,
+    /// The client cannot do what the tool needs.
+    Incapable,
+    /// A limit refused it.
+    Refused,
     Internal,
     /// Not an error: the client is to answer first.
     Questions(Questions),
@@ -30,7 +36,7 @@ impl Fault {
         Self::new(FaultKind::InvalidParams, message)
     }
 
-    /// There is no such thing.
+    /// There is no such resource.
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(FaultKind::NotFound, message)
     }
@@ -41,11 +47,29 @@ impl Fault {
         Self::new(FaultKind::Internal, message)
     }
 
+    /// The client must have these capabilities, such as `{"sampling": {}}`, and has not.
+    pub fn incapable(message: impl Into<String>, required: Value) -> Self {
+        let fault = Self::new(FaultKind::Incapable, message);
+        fault.with_data(json!({ "requiredCapabilities": required }))
+    }
+
     /// Adds what programs may want to know.
     #[must_use]
     pub fn with_data(mut self, data: Value) -> Self {
-        self.data = Some(data);
+        self.data = Some(Box::new(data));
         self
+    }
+
+    /// A limit refused the request; it may succeed after a while.
+    pub(crate) fn refused(message: impl Into<String>, retry_after: Duration) -> Self {
+        let retry_after_ms = u64::try_from(retry_after.as_millis()).unwrap_or(u64::MAX).max(1);
+        let fault = Self::new(FaultKind::Refused, message);
+        fault.with_data(json!({ "retryAfterMs": retry_after_ms }))
+    }
+
+    /// The client is to answer these.
+    pub(crate) fn questions(questions: Questions) -> Self {
+        Self::new(FaultKind::Questions(questions), "the client must answer first")
     }
 
     fn new(kind: FaultKind, message: impl Into<String>) -> Self {

@@ -1,6 +1,9 @@
 //! What a server has done, as numbers and as a list of sessions.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
 
 use crate::{Client, Principal};
 
@@ -36,6 +39,8 @@ pub struct Figures {
     pub streams_cut: u64,
     /// Streams of `subscriptions/listen` that are open.
     pub listeners_open: u64,
+    /// Tasks that run, or are kept for their result.
+    pub tasks_kept: u64,
     /// Bytes of messages that were sent.
     pub bytes_out: u64,
 }
@@ -80,6 +85,77 @@ impl Transport {
             Self::Stdio => "stdio",
             Self::Http => "http",
             Self::Sse => "sse",
+        }
+    }
+}
+
+/// The figures as they are counted.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) requests: Counter,
+    pub(crate) calls: Counter,
+    pub(crate) calls_failed: Counter,
+    pub(crate) calls_cancelled: Counter,
+    pub(crate) calls_timed_out: Counter,
+    pub(crate) results_too_long: Counter,
+    pub(crate) refused_by_limit: Counter,
+    pub(crate) refused_foreign: Counter,
+    pub(crate) sessions_opened: Counter,
+    pub(crate) sessions_expired: Counter,
+    pub(crate) streams_cut: Counter,
+    pub(crate) listeners_open: Counter,
+    pub(crate) bytes_out: Counter,
+}
+
+/// A number that many count at once.
+#[derive(Debug, Default)]
+pub(crate) struct Counter(AtomicU64);
+
+/// Something that is there, and counted, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Counted<'a>(&'a Counter);
+
+impl Counter {
+    pub(crate) fn add(&self, more: u64) {
+        self.0.fetch_add(more, Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+
+    pub(crate) fn hold(&self) -> Counted<'_> {
+        self.add(1);
+        Counted(self)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Relaxed);
+    }
+}
+
+impl Counters {
+    /// The figures now, with so many calls, sessions and tasks.
+    pub(crate) fn figures(&self, calls_open: u64, sessions: usize, tasks: usize) -> Figures {
+        Figures {
+            requests: self.requests.get(),
+            calls: self.calls.get(),
+            calls_open,
+            calls_failed: self.calls_failed.get(),
+            calls_cancelled: self.calls_cancelled.get(),
+            calls_timed_out: self.calls_timed_out.get(),
+            results_too_long: self.results_too_long.get(),
+            refused_by_limit: self.refused_by_limit.get(),
+            refused_foreign: self.refused_foreign.get(),
+            sessions_opened: self.sessions_opened.get(),
+            sessions_open: sessions as u64,
+            sessions_expired: self.sessions_expired.get(),
+            streams_cut: self.streams_cut.get(),
+            listeners_open: self.listeners_open.get(),
+            tasks_kept: tasks as u64,
+            bytes_out: self.bytes_out.get(),
         }
     }
 }

@@ -27,6 +27,14 @@ pub struct Limits {
     pub unread_messages_max: usize,
     /// The resources that one session, or one stream, may be subscribed to.
     pub subscriptions_max: usize,
+    /// The tasks that there may be, of all principals, running or kept for their result.
+    pub tasks_max: usize,
+    /// The tasks that one principal may have.
+    pub tasks_per_principal_max: usize,
+    /// After what time a call becomes a task, when its tool and its client know tasks.
+    pub task_after: Duration,
+    /// How long a task can be asked for, from its beginning.
+    pub task_ttl: Duration,
     /// The entries of one page of a list.
     pub page_entries_max: usize,
     /// How long a client may keep a list before it asks again.
@@ -42,13 +50,17 @@ impl Default for Limits {
             result_bytes_max: 4 << 20,
             call_time_max: Duration::from_secs(300),
             calls_at_once_max: 64,
-            calls_per_second_max: 2000,
+            calls_per_second_max: 20_000,
             sessions_max: 1024,
             sessions_per_principal_max: 512,
             session_idle_max: Duration::from_secs(30 * 60),
             unread_time_max: Duration::from_secs(30),
             unread_messages_max: 64,
             subscriptions_max: 256,
+            tasks_max: 256,
+            tasks_per_principal_max: 32,
+            task_after: Duration::from_secs(2),
+            task_ttl: Duration::from_secs(600),
             page_entries_max: 200,
             list_ttl: Duration::from_secs(60),
             keep_alive: Duration::from_secs(15),

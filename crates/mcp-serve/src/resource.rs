@@ -45,8 +45,8 @@ pub trait Resources: Send + Sync + 'static {
 
     /// Whether [`Server::resource_updated`](crate::Server::resource_updated) will tell of changes of
     /// this resource.
-    fn may_subscribe<'a>(&'a self, _uri: &'a str, _context: &'a Context) -> BoxFuture<'a, bool> {
-        Box::pin(std::future::ready(false))
+    fn may_subscribe(&self, _uri: &str) -> bool {
+        false
     }
 
     /// Who asks subscribes to a resource, or no longer does: a source that watches something for

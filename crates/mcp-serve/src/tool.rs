@@ -20,6 +20,8 @@ pub struct Tool {
     pub output_schema: Option<Map<String, Value>>,
     /// What a client may expect of it.
     pub annotations: Annotations,
+    /// Whether a call of it may become a task.
+    pub tasks: TaskSupport,
     /// Pictures for a list of tools.
     pub icons: Vec<Icon>,
     /// What the protocol does not know of, in `_meta`.
@@ -78,6 +80,20 @@ pub struct Annotations {
     pub idempotent: Option<bool>,
     /// It reaches what is outside the server.
     pub open_world: Option<bool>,
+}
+
+/// Whether a call of a tool may become a task, whose result the client comes back for. Clients that do
+/// not know tasks wait for the result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TaskSupport {
+    /// The client always waits for the result.
+    #[default]
+    Never,
+    /// It becomes a task when it says so, or when it takes longer than
+    /// [`Limits::task_after`](crate::Limits).
+    Optional,
+    /// As before; and clients that do not know tasks cannot call it.
+    Required,
 }
 
 /// The code behind a tool. Also every `Fn(Call) -> impl Future<Output = Result<Outcome, Fault>>`.

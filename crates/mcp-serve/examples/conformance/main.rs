@@ -1,0 +1,36 @@
+//! What the official conformance suite asks a server to offer, on this crate: `cargo xtask conformance`
+//! runs the suite against it. `--stdio` serves stdin and stdout, else the port is printed.
+
+mod prompts;
+mod resources;
+mod tools;
+
+use std::io::Write;
+
+use mcp_serve::{Access, Catalog, Identity, Limits, Server, serve_http};
+use tokio::net::TcpListener;
+
+#[tokio::main]
+async fn main() -> std::io::Result<()> {
+    let mut identity = Identity::new("conformance", env!("CARGO_PKG_VERSION"));
+    identity.title = Some("The conformance suite's fixtures".to_owned());
+    identity.instructions = Some("Call the tools that the suite names.".to_owned());
+    let server = Server::new(identity, Limits::default());
+    server.offer(catalog(&server, false));
+    if std::env::args().any(|arg| arg == "--stdio") {
+        return server.serve_stdio().await;
+    }
+    let port = std::env::args().nth(1).and_then(|port| port.parse().ok()).unwrap_or(0);
+    let listener = TcpListener::bind(("127.0.0.1", port)).await?;
+    let mut stdout = std::io::stdout();
+    writeln!(stdout, "http://{}/mcp", listener.local_addr()?)?;
+    stdout.flush()?;
+    let router = server.router(Access::loopback());
+    serve_http(&server, listener, router).await
+}
+
+/// All fixtures. The suite asks for changes of the lists: each change adds or takes one entry.
+fn catalog(server: &Server, is_changed: bool) -> Catalog {
+    let catalog = tools::add(Catalog::new(), server, is_changed);
+    prompts::add(catalog, is_changed).resources(resources::Fixtures).completions(prompts::Words)
+}

@@ -1,0 +1,331 @@
+//! The one handler of all transports: rmcp asks it, and it asks the catalog.
+#![expect(deprecated, reason = "clients of the revisions before 2026-07-28 use these")]
+
+mod asker;
+mod background;
+mod calls;
+mod lists;
+mod run;
+
+use std::{borrow::Cow, sync::Arc};
+
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
+        CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
+        GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, ListPromptsResult,
+        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+        ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
+        SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
+        UnsubscribeRequestParams, UpdateTaskParams,
+    },
+    service::{NotificationContext, RequestContext, SubscriptionContext},
+};
+use serde_json::json;
+
+use self::asker::Asker;
+use crate::{Fault, Principal, client::is_modern, core::Core, hub::Change, session::Session, wire};
+
+/// The methods whose parameters we know: when rmcp does not know such a request, its parameters
+/// are wrong.
+const METHODS: &[&str] = &[
+    "completion/complete",
+    "prompts/get",
+    "prompts/list",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
+    "server/discover",
+    "subscriptions/listen",
+    "tasks/cancel",
+    "tasks/get",
+    "tasks/update",
+    "tools/call",
+    "tools/list",
+];
+
+/// Those that 2026-07-28 has no more.
+const SESSION_METHODS: &[&str] =
+    &["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
+
+/// The one handler.
+#[derive(Clone, Debug)]
+pub(crate) struct Handler {
+    pub(crate) core: Arc<Core>,
+    /// Whose requests come without HTTP.
+    pub(crate) principal: Principal,
+}
+
+impl Handler {
+    fn asker(&self, cx: &RequestContext<RoleServer>) -> Asker {
+        self.core.counters.requests.add(1);
+        Asker::new(&self.principal, cx)
+    }
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        self.core.config()
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.core.offer().tool(name).cloned()
+    }
+
+    async fn discover(&self, cx: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let _ = self.asker(&cx);
+        let versions = ProtocolVersion::KNOWN_VERSIONS.to_vec();
+        let result = DiscoverResult::from_server_info(versions, self.core.config());
+        Ok(result.with_ttl_ms(self.list_ttl_ms()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let asker = self.asker(&cx);
+        self.tools_call(asker, request, cx).await.map_err(wire::fault)
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let asker = self.asker(&cx);
+        self.tools_list(&asker, request, &cx).map_err(wire::fault)
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let asker = self.asker(&cx);
+        self.prompts_get(asker, request, cx).await.map_err(wire::fault)
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let asker = self.asker(&cx);
+        self.prompts_list(&asker, request, &cx).map_err(wire::fault)
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let asker = self.asker(&cx);
+        self.resources_list(asker, request, cx).await.map_err(wire::fault)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let asker = self.asker(&cx);
+        self.templates_list(&asker, request, &cx).map_err(wire::fault)
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let asker = self.asker(&cx);
+        self.resources_read(asker, request, cx).await.map_err(wire::fault)
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let asker = self.asker(&cx);
+        self.completion(asker, request, cx).await.map_err(wire::fault)
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let asker = self.asker(&cx);
+        if is_modern(&cx) {
+            return Err(no_method("logging/setLevel"));
+        }
+        if let Some(session) = asker.session {
+            session.set_level(wire::level(request.level));
+        }
+        Ok(())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let session = self.asker(&cx).session;
+        self.resources_subscribe(session, &request.uri).map_err(wire::fault)
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if let Some(session) = self.asker(&cx).session {
+            session.unsubscribe(&request.uri);
+        }
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        wanted: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        let offer = self.core.offer();
+        let mut accepted = wanted.clone();
+        if let Some(uris) = &mut accepted.resource_subscriptions {
+            uris.retain(|uri| offer.may_subscribe(uri));
+            uris.truncate(self.core.limits.subscriptions_max);
+        }
+        Some(accepted)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let _ = self.asker(context.request_context());
+        self.subscriptions_listen(context).await;
+        Ok(())
+    }
+
+    async fn on_initialized(&self, cx: NotificationContext<RoleServer>) {
+        let Some(session) = cx.extensions.get::<Arc<Session>>().cloned() else { return };
+        if !session.begins() {
+            return;
+        }
+        if let Some(info) = cx.peer.peer_info() {
+            let client = asker::client(&info.client_info);
+            session.introduce(client, info.protocol_version.to_string());
+        }
+        let told = lists::tell_session(session.clone(), cx.peer);
+        tokio::spawn(session.ended.clone().run_until_cancelled_owned(told));
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let _ = self.asker(&cx);
+        let method = request.method.as_str();
+        let is_known =
+            METHODS.contains(&method) || SESSION_METHODS.contains(&method) && !is_modern(&cx);
+        match is_known {
+            true => {
+                let message = format!("the parameters of {method} do not fit");
+                Err(wire::fault(Fault::invalid_params(message)))
+            }
+            false => Err(no_method(method)),
+        }
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let asker = self.asker(&cx);
+        self.task_get(&asker, &request, &cx)
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let asker = self.asker(&cx);
+        self.task_update(&asker, request)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let asker = self.asker(&cx);
+        self.task_cancel(&asker, &request)
+    }
+}
+
+fn no_method(method: &str) -> ErrorData {
+    let message = Cow::Owned(format!("no method \"{method}\""));
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
+}
+
+impl Handler {
+    fn list_ttl_ms(&self) -> u64 {
+        u64::try_from(self.core.limits.list_ttl.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn resources_subscribe(&self, session: Option<Arc<Session>>, uri: &str) -> Result<(), Fault> {
+        let session = session.ok_or_else(|| Fault::invalid_params("there is no session"))?;
+        if !self.core.offer().may_subscribe(uri) {
+            let fault = Fault::not_found(format!("no resource \"{uri}\" tells of its changes"));
+            return Err(fault.with_data(json!({ "uri": uri })));
+        }
+        let max = self.core.limits.subscriptions_max;
+        match session.subscribe(uri, max, || self.core.hub.watch(uri)) {
+            true => Ok(()),
+            false => {
+                self.core.counters.refused_by_limit.add(1);
+                let message = format!("a session has at most {max} subscriptions");
+                Err(Fault::refused(message, std::time::Duration::from_secs(1)))
+            }
+        }
+    }
+
+    /// Tells a client without a session what changes, until it goes away.
+    async fn subscriptions_listen(&self, context: SubscriptionContext) {
+        let _listens = self.core.counters.listeners_open.hold();
+        let accepted = context.accepted();
+        let uris = accepted.resource_subscriptions.clone().unwrap_or_default();
+        let lists = [
+            (accepted.tools_list_changed, Change::Tools),
+            (accepted.prompts_list_changed, Change::Prompts),
+            (accepted.resources_list_changed, Change::Resources),
+        ];
+        let lists = lists.into_iter().filter(|(is_wanted, _)| *is_wanted == Some(true));
+        let wants = lists.map(|(_, change)| change);
+        let watcher = self.core.hub.watcher(wants.chain(uris.iter().cloned().map(Change::Updated)));
+        let _watches: Vec<_> = uris.iter().map(|uri| self.core.hub.watch(uri)).collect();
+        let tell = async {
+            loop {
+                let change = watcher.next().await;
+                if context.sink().send(lists::told(change)).await.is_err() {
+                    return;
+                }
+            }
+        };
+        let session = context.request_context().extensions.get::<Arc<Session>>();
+        let hung_up = async {
+            match session {
+                Some(session) => session.hung_up.cancelled().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = tell => {}
+            () = hung_up => {}
+            () = context.cancelled() => {}
+            () = self.core.closing.cancelled() => {}
+        }
+    }
+}

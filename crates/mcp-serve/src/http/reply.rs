@@ -1,0 +1,79 @@
+//! Replies that are not rmcp's: errors of HTTP as errors of JSON-RPC.
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, Response, StatusCode, header},
+    response::IntoResponse,
+};
+use serde_json::{Value, json};
+
+pub(super) const PARSE_ERROR: i32 = -32700;
+pub(super) const INVALID_REQUEST: i32 = -32600;
+pub(super) const INTERNAL_ERROR: i32 = -32603;
+/// What other servers send for a session that is not there.
+pub(super) const NO_SESSION: i32 = -32001;
+pub(super) const REFUSED: i32 = crate::wire::REFUSED.0;
+
+/// How much of a text that rmcp answers with is looked at.
+const TEXT_BYTES_MAX: usize = 16 << 10;
+
+/// An error, with the id of the request when it is known.
+pub(super) fn error(
+    status: StatusCode,
+    code: i32,
+    message: &str,
+    id: Option<Value>,
+) -> axum::response::Response {
+    let mut body = json!({ "jsonrpc": "2.0", "error": { "code": code, "message": message } });
+    if let (Some(id), Some(body)) = (id.filter(is_id), body.as_object_mut()) {
+        body.insert("id".to_owned(), id);
+    }
+    let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+    (status, json, body.to_string()).into_response()
+}
+
+/// A session that is not there, or not this principal's.
+pub(super) fn no_session(id: Option<Value>) -> axum::response::Response {
+    let message = "no such session: begin a new one with initialize";
+    error(StatusCode::NOT_FOUND, NO_SESSION, message, id)
+}
+
+/// rmcp answers some errors in plain text: they become errors of JSON-RPC too.
+pub(super) async fn spelled<B>(response: Response<B>, id: Option<Value>) -> axum::response::Response
+where
+    B: http_body::Body<Data = axum::body::Bytes, Error = std::convert::Infallible> + Send + 'static,
+{
+    let (mut parts, body) = response.into_parts();
+    let is_json = parts
+        .headers
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+    if is_json || parts.status.as_u16() < 400 {
+        return Response::from_parts(parts, Body::new(body));
+    }
+    let text = axum::body::to_bytes(Body::new(body), TEXT_BYTES_MAX).await.unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let (status, code, message) = match parts.status {
+        // The content type has been checked: this is JSON that is no message.
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+            let message = "the body is not one message of JSON-RPC 2.0";
+            (StatusCode::BAD_REQUEST, INVALID_REQUEST, message)
+        }
+        status if status.is_server_error() => {
+            // A session that ended in this moment; rmcp has logged what happened.
+            (status, INTERNAL_ERROR, "the server failed: see its log")
+        }
+        StatusCode::NOT_FOUND => return no_session(id),
+        status => (status, INVALID_REQUEST, &*text),
+    };
+    let mut reply = error(status, code, message, id);
+    if let Some(allow) = parts.headers.remove(header::ALLOW) {
+        reply.headers_mut().insert(header::ALLOW, allow);
+    }
+    reply
+}
+
+/// Whether a value may be the id of a request.
+fn is_id(id: &Value) -> bool {
+    id.is_string() || id.is_i64() || id.is_u64()
+}

@@ -1,0 +1,138 @@
+//! A catalog as it is served: looked up by name, spelled for the wire once, compared with the one
+//! before it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use crate::{
+    CallTool, Catalog, Complete, GetPrompt, Prompt, Resources, TaskSupport, hub::Change, wire,
+};
+
+/// A catalog as it is served.
+pub(crate) struct Offer {
+    /// Counts the catalogs that were offered: a page of a list is of one of them.
+    pub(crate) generation: u64,
+    pub(crate) tools: Vec<rmcp::model::Tool>,
+    calls: HashMap<String, Entry>,
+    toolsets: BTreeMap<String, BTreeSet<String>>,
+    pub(crate) prompts: Vec<rmcp::model::Prompt>,
+    gets: HashMap<String, (Prompt, Arc<dyn GetPrompt>)>,
+    pub(crate) resources: Vec<Arc<dyn Resources>>,
+    pub(crate) completions: Vec<Arc<dyn Complete>>,
+}
+
+/// A tool as it is called.
+struct Entry {
+    /// Where it stands in the list.
+    index: usize,
+    code: Arc<dyn CallTool>,
+    tasks: TaskSupport,
+}
+
+impl Offer {
+    pub(crate) fn new(generation: u64, catalog: Catalog) -> Self {
+        let Catalog { tools, toolsets, prompts, resources, completions } = catalog;
+        Self {
+            generation,
+            tools: tools.iter().map(|(tool, _)| wire::tool(tool)).collect(),
+            calls: tools
+                .into_iter()
+                .enumerate()
+                .map(|(index, (tool, code))| (tool.name, Entry { index, code, tasks: tool.tasks }))
+                .collect(),
+            toolsets,
+            prompts: prompts.iter().map(|(prompt, _)| wire::prompt(prompt)).collect(),
+            gets: prompts
+                .into_iter()
+                .map(|(prompt, code)| (prompt.name.clone(), (prompt, code)))
+                .collect(),
+            resources,
+            completions,
+        }
+    }
+
+    /// Whether there is such a toolset.
+    pub(crate) fn has_toolset(&self, name: &str) -> bool {
+        self.toolsets.contains_key(name)
+    }
+
+    /// The tools of a toolset, or all.
+    pub(crate) fn tools_of(&self, toolset: Option<&str>) -> Vec<rmcp::model::Tool> {
+        let tools = self.tools.iter().filter(|tool| self.is_in(toolset, &tool.name));
+        tools.cloned().collect()
+    }
+
+    /// The code behind a tool of a toolset.
+    pub(crate) fn call(
+        &self,
+        toolset: Option<&str>,
+        name: &str,
+    ) -> Option<(Arc<dyn CallTool>, TaskSupport)> {
+        let entry = self.calls.get(name).filter(|_| self.is_in(toolset, name))?;
+        Some((entry.code.clone(), entry.tasks))
+    }
+
+    /// Whether a call of any tool may become a task.
+    pub(crate) fn has_tasks(&self) -> bool {
+        self.calls.values().any(|entry| entry.tasks != TaskSupport::Never)
+    }
+
+    /// How a tool is described.
+    pub(crate) fn tool(&self, name: &str) -> Option<&rmcp::model::Tool> {
+        self.calls.get(name).and_then(|entry| self.tools.get(entry.index))
+    }
+
+    /// A prompt and the code behind it.
+    pub(crate) fn prompt(&self, name: &str) -> Option<&(Prompt, Arc<dyn GetPrompt>)> {
+        self.gets.get(name)
+    }
+
+    /// Whether a source tells of changes of this resource.
+    pub(crate) fn may_subscribe(&self, uri: &str) -> bool {
+        self.resources.iter().any(|source| source.may_subscribe(uri))
+    }
+
+    /// The lists that differ from those of another offer.
+    pub(crate) fn differs(&self, other: &Self) -> Vec<Change> {
+        let mut changes = Vec::new();
+        if self.tools != other.tools || self.toolsets != other.toolsets {
+            changes.push(Change::Tools);
+        }
+        if self.prompts != other.prompts {
+            changes.push(Change::Prompts);
+        }
+        if self.templates() != other.templates() || !same(&self.resources, &other.resources) {
+            changes.push(Change::Resources);
+        }
+        changes
+    }
+
+    /// The families of resources of all sources.
+    pub(crate) fn templates(&self) -> Vec<rmcp::model::ResourceTemplate> {
+        let all = self.resources.iter().flat_map(|source| source.templates());
+        all.map(wire::resource_template).collect()
+    }
+
+    fn is_in(&self, toolset: Option<&str>, tool: &str) -> bool {
+        let is_in = |name| self.toolsets.get(name).is_some_and(|tools| tools.contains(tool));
+        toolset.is_none_or(is_in)
+    }
+}
+
+/// Whether these are the very same sources. Others may have another list.
+fn same(some: &[Arc<dyn Resources>], others: &[Arc<dyn Resources>]) -> bool {
+    let pairs = some.iter().zip(others);
+    some.len() == others.len() && pairs.into_iter().all(|(one, other)| Arc::ptr_eq(one, other))
+}
+
+impl std::fmt::Debug for Offer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Offer")
+            .field("generation", &self.generation)
+            .field("tools", &self.calls.keys())
+            .field("prompts", &self.gets.keys())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,152 @@
+//! Our sessions in the place of rmcp's own, which have no bound, belong to nobody, and let one unread
+//! stream block all others.
+
+use std::{cell::Cell, sync::Arc};
+
+use futures_util::{Stream, stream};
+use rmcp::{
+    model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, ServerJsonRpcMessage},
+    transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager},
+};
+use tokio::sync::mpsc;
+
+use super::{Channel, Out, Session, Sessions};
+use crate::Client;
+
+/// A session that was opened for a request before rmcp is asked to answer it.
+pub(crate) type Opened = (Arc<Session>, mpsc::Receiver<ClientJsonRpcMessage>);
+
+tokio::task_local! {
+    /// The session for the request that this task serves: rmcp does not tell whose it is.
+    pub(crate) static OPENED: Cell<Option<Opened>>;
+}
+
+/// Our sessions, as rmcp asks for them.
+#[derive(Clone, Debug)]
+pub(crate) struct Manager(pub(crate) Arc<Sessions>);
+
+/// Why a request found no session. The HTTP layer has checked all of this before: these are for a
+/// session that ends in the moment in which it is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("the session has ended")]
+    Ended,
+    #[error("a request of this id is under way")]
+    Twice,
+    #[error("too many streams listen to this session")]
+    Crowded,
+}
+
+impl Manager {
+    fn get(&self, id: &SessionId) -> Result<Arc<Session>, Error> {
+        self.0.get(id).ok_or(Error::Ended)
+    }
+}
+
+impl SessionManager for Manager {
+    type Error = Error;
+    type Transport = Channel;
+
+    async fn create_session(&self) -> Result<(SessionId, Channel), Error> {
+        let opened = OPENED.try_with(Cell::take).ok().flatten();
+        let (session, inbox) = opened.ok_or(Error::Ended)?;
+        Ok((session.id.clone(), Channel::new(session, inbox, Out::Each)))
+    }
+
+    async fn initialize_session(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<ServerJsonRpcMessage, Error> {
+        use futures_util::StreamExt;
+        let session = self.get(id)?;
+        let mut answer = std::pin::pin!(open(&session, message).await?);
+        while let Some(event) = answer.next().await {
+            if let Some(message) = event.message {
+                // Read on to the end, so that the stream is forgotten.
+                let _ = answer.next().await;
+                return Ok(Arc::unwrap_or_clone(message));
+            }
+        }
+        Err(Error::Ended)
+    }
+
+    async fn has_session(&self, id: &SessionId) -> Result<bool, Error> {
+        Ok(self.0.get(id).is_some())
+    }
+
+    async fn close_session(&self, id: &SessionId) -> Result<(), Error> {
+        self.0.close(id);
+        Ok(())
+    }
+
+    async fn create_stream(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Error> {
+        open(&self.get(id)?, message).await
+    }
+
+    async fn accept_message(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<(), Error> {
+        self.get(id)?.inbox.send(message).await.map_err(|_| Error::Ended)
+    }
+
+    async fn create_standalone_stream(
+        &self,
+        id: &SessionId,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Error> {
+        let session = self.get(id)?;
+        let stream = session.streams.listener().ok_or(Error::Crowded)?;
+        Ok(until_ended(session, stream))
+    }
+
+    async fn resume(
+        &self,
+        id: &SessionId,
+        last_event_id: String,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Error> {
+        let session = self.get(id)?;
+        let of_request = session.streams.resume(&last_event_id);
+        // Who listened to the session goes on listening: there is nothing that it can have missed.
+        let listener = match of_request {
+            Some(_) => None,
+            None => Some(session.streams.listener().ok_or(Error::Crowded)?),
+        };
+        let both = futures_util::StreamExt::chain(optional(of_request), optional(listener));
+        Ok(until_ended(session, both))
+    }
+}
+
+/// Gives a request to its session.
+async fn open(
+    session: &Arc<Session>,
+    message: ClientJsonRpcMessage,
+) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + use<>, Error> {
+    let JsonRpcMessage::Request(request) = &message else { return Err(Error::Ended) };
+    if let ClientRequest::InitializeRequest(initialize) = &request.request {
+        let client = &initialize.params.client_info;
+        let client = Client { name: client.name.clone(), version: client.version.clone() };
+        session.introduce(client, initialize.params.protocol_version.to_string());
+    }
+    let stream = session.streams.request(request.id.clone()).ok_or(Error::Twice)?;
+    session.inbox.send(message).await.map_err(|_| Error::Ended)?;
+    Ok(until_ended(session.clone(), stream))
+}
+
+/// A stream that ends with its session.
+fn until_ended(
+    session: Arc<Session>,
+    messages: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
+) -> impl Stream<Item = ServerSseMessage> + Send + Sync + 'static {
+    let ended = session.ended.clone();
+    futures_util::StreamExt::take_until(messages, ended.cancelled_owned())
+}
+
+fn optional<S: Stream>(messages: Option<S>) -> impl Stream<Item = S::Item> {
+    futures_util::StreamExt::flatten(stream::iter(messages))
+}

@@ -166,11 +166,11 @@ impl<'a> Scanner<'a> {
         let (start, end) = (at + 2 + prefix, at + 2 + length);
         let before = self.marks.len();
         self.part(start..end);
-        let inner = self.marks.get(before..).unwrap_or_default();
-        if let Some(nested) = inner.iter().find(|mark| matches!(mark.what, What::Open { .. })) {
-            let wrong = Wrong::new(nested.range.clone(), "a clause cannot be inside of another");
-            self.wrong.push(wrong);
+        if let Some(nested) = inside.find("[[") {
+            let at = at + 2 + nested;
+            self.wrong.push(Wrong::new(at..at + 2, "a clause cannot be inside of another"));
         }
+        let inner = self.marks.get(before..).unwrap_or_default();
         let has_hole = inner.iter().any(|mark| matches!(mark.what, What::Hole { .. }));
         if condition.is_some() || has_hole {
             let open = Mark { range: at..start, what: What::Open { condition } };

@@ -41,7 +41,7 @@ pub use declaration::{Declaration, Effect, Method};
 pub use dispatch::{COMMAND_BYTES_MAX, Outcome, Request, execute, parse};
 pub use error::{Error, INTERNAL_MESSAGE, Kind, Span};
 pub use format::{Content, Format, Media, Rendered};
-pub use language::script;
+pub use language::{script, template};
 pub use node::{Details, Node, Process, Role, Settings};
 pub use peers::{Peers, Published};
 pub use principal::{Access, Principal};

@@ -41,8 +41,11 @@ impl Tool {
     /// A call's arguments, checked, with defaults, and bound as values. All that is wrong is told at
     /// once.
     pub fn bind(&self, arguments: &Map<String, Value>) -> Result<Bound, ArgumentErrors> {
-        let arguments = self.arguments.check(arguments)?;
-        self.plan.bind(arguments)
+        let (arguments, errors) = self.arguments.check(arguments);
+        match (self.plan.bind(arguments), errors.is_empty()) {
+            (bound, true) => bound,
+            (bound, false) => Err(errors.and(bound.err())),
+        }
     }
 
     /// What picks the answer out of a reply; none leaves the reply as it is.

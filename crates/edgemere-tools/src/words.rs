@@ -11,42 +11,45 @@ use serde_json::Value;
 pub(crate) struct Fault {
     /// The JSON pointer to the part.
     pub(crate) pointer: String,
-    /// The key of the part that it is about, when it is one that should not be there.
-    pub(crate) key: Option<String>,
-    pub(crate) message: String,
+    pub(crate) what: Wrong,
     pub(crate) hint: Option<String>,
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wrong {
+    /// The object has a key that it may not have.
+    Unknown(String),
+    /// The object lacks a key.
+    Missing(String),
+    /// The value is not what it must be.
+    Value(String),
 }
 
 /// How many of the values that are allowed are named.
 const NAMED_MAX: usize = 20;
 
-/// What a schema has against a value; `noun` is what the keys of the outermost object are called.
+/// What a schema has against a value; `noun` is what the keys of its objects are called.
 pub(crate) fn faults(error: &ValidationError<'_>, schema: &Value, noun: &str) -> Vec<Fault> {
-    let at = |message: String| Fault {
-        pointer: error.instance_path().as_str().to_owned(),
-        key: None,
-        message,
-        hint: None,
-    };
+    let pointer = error.instance_path().as_str().to_owned();
+    let at = |what| Fault { pointer: pointer.clone(), what, hint: None };
     match error.kind() {
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
             let known = known_keys(error.schema_path(), schema);
-            let unknown = unexpected.iter().map(|key| Fault {
-                key: Some(key.clone()),
-                hint: unknown_hint(key, &known, noun),
-                ..at(format!("unknown {noun} \"{key}\""))
+            let unknown = unexpected.iter().map(|key| {
+                let hint = unknown_hint(key, &known, noun);
+                Fault { hint, ..at(Wrong::Unknown(key.clone())) }
             });
             unknown.collect()
         }
         ValidationErrorKind::Required { property } => {
-            let name = property.as_str().unwrap_or_default();
-            vec![at(format!("the {noun} \"{name}\" is missing"))]
+            vec![at(Wrong::Missing(property.as_str().unwrap_or_default().to_owned()))]
         }
         ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
             alternatives(error, context, schema, noun)
         }
-        kind => vec![at(words(kind, error.instance()))],
+        kind => vec![at(Wrong::Value(words(kind, error.instance())))],
     }
 }
 
@@ -73,7 +76,7 @@ fn alternatives(
         true => "is none of what it could be".to_owned(),
         false => format!("must be {}, not {}", types.join(" or "), shown(error.instance())),
     };
-    vec![Fault { pointer: here.to_owned(), key: None, message, hint: None }]
+    vec![Fault { pointer: here.to_owned(), what: Wrong::Value(message), hint: None }]
 }
 
 fn expected_type(error: &ValidationError<'_>) -> Option<String> {

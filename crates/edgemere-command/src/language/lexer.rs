@@ -142,7 +142,7 @@ pub(crate) fn is_bare_word(text: &str) -> bool {
 }
 
 /// A text in quotes, as [`quoted`] reads it back.
-pub(crate) fn quote(text: &str) -> String {
+pub fn quote(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     for character in text.chars() {

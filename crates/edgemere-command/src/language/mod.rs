@@ -8,4 +8,5 @@ pub(crate) mod lexer;
 pub(crate) mod options;
 pub(crate) mod quantity;
 pub mod script;
+pub mod template;
 pub(crate) mod term;

@@ -45,6 +45,9 @@ pub enum Error {
     /// An IN with a query in it stands where its unknown would be lost.
     #[error("IN (SELECT …) inside of another expression is not supported")]
     NotIn,
+    /// A part of a query that is only about the rows at hand has a query of its own in it.
+    #[error("there may be no query inside: only columns, values and functions")]
+    QueryInside,
     /// A function of EdgeLake's is used wrongly.
     #[error("{name}: {reason}{}", place(position))]
     Function {

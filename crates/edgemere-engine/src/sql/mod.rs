@@ -47,6 +47,7 @@ mod source;
 mod stop;
 mod stream;
 mod tables;
+pub mod template;
 mod times;
 mod validate;
 mod veil;

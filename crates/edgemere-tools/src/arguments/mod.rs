@@ -1,9 +1,15 @@
 //! A call's arguments: checked against the tool's schema, with defaults. All that is wrong is told
 //! at once, in words that an agent can act on.
 
-use std::fmt;
+mod defaults;
 
+use std::fmt;
+use std::sync::Arc;
+
+use jsonschema::Validator;
 use serde_json::{Map, Value};
+
+use crate::words::{Fault, Wrong, faults};
 
 /// One argument that is wrong, or missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +20,13 @@ pub struct ArgumentError {
     pub message: String,
     /// The next step.
     pub hint: Option<String>,
+}
+
+impl ArgumentError {
+    /// The argument itself.
+    fn root(&self) -> &str {
+        self.argument.split(['.', '[']).next().unwrap_or_default()
+    }
 }
 
 impl fmt::Display for ArgumentError {
@@ -35,6 +48,18 @@ impl ArgumentErrors {
     pub fn iter(&self) -> impl Iterator<Item = &ArgumentError> {
         self.0.iter()
     }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// These, and what others say of arguments that these say nothing of.
+    pub(crate) fn and(mut self, others: Option<Self>) -> Self {
+        let said: Vec<String> = self.0.iter().map(|error| error.root().to_owned()).collect();
+        let others = others.map(|Self(others)| others).unwrap_or_default();
+        self.0.extend(others.into_iter().filter(|other| !said.iter().any(|s| s == other.root())));
+        self
+    }
 }
 
 impl fmt::Display for ArgumentErrors {
@@ -48,13 +73,177 @@ impl std::error::Error for ArgumentErrors {}
 
 /// What a tool's arguments must be.
 #[derive(Clone, Debug)]
-pub(crate) struct Arguments {}
+pub(crate) struct Arguments {
+    schema: Arc<Value>,
+    validator: Arc<Validator>,
+}
 
 impl Arguments {
+    /// Of a schema; what is wrong with the schema otherwise.
+    pub(crate) fn of(schema: &Map<String, Value>) -> Result<Self, Vec<Fault>> {
+        let schema = Value::Object(schema.clone());
+        let validator = compile(&schema)?;
+        Ok(Self { schema: Arc::new(schema), validator: Arc::new(validator) })
+    }
+
+    /// The arguments with their defaults, and all that is wrong with them.
     pub(crate) fn check(
         &self,
         arguments: &Map<String, Value>,
-    ) -> Result<Map<String, Value>, ArgumentErrors> {
-        Ok(arguments.clone())
+    ) -> (Map<String, Value>, ArgumentErrors) {
+        let mut arguments = arguments.clone();
+        defaults::drop_nulls(&mut arguments, &self.schema);
+        let mut arguments = Value::Object(arguments);
+        let errors = self.validator.iter_errors(&arguments);
+        let faults: Vec<_> =
+            errors.flat_map(|error| faults(&error, &self.schema, "argument")).collect();
+        let errors = faults.into_iter().map(|fault| self.told(fault)).collect();
+        defaults::apply(&mut arguments, &self.schema);
+        match arguments {
+            Value::Object(arguments) => (arguments, ArgumentErrors(errors)),
+            _ => (Map::new(), ArgumentErrors(errors)),
+        }
+    }
+
+    fn told(&self, Fault { pointer, what, hint }: Fault) -> ArgumentError {
+        let way = way(&pointer);
+        let inside = |key: &str| match way.is_empty() {
+            true => key.to_owned(),
+            false => format!("{way}.{key}"),
+        };
+        match what {
+            Wrong::Unknown(key) => {
+                ArgumentError { argument: inside(&key), message: "unknown argument".into(), hint }
+            }
+            Wrong::Missing(key) => {
+                let hint = hint.or_else(|| self.description(&pointer, &key));
+                ArgumentError { argument: inside(&key), message: "is missing".into(), hint }
+            }
+            Wrong::Value(message) if way.is_empty() => {
+                ArgumentError { argument: "(arguments)".into(), message, hint }
+            }
+            Wrong::Value(message) => ArgumentError { argument: way, message, hint },
+        }
+    }
+
+    /// What an argument is, in the schema's words.
+    fn description(&self, pointer: &str, key: &str) -> Option<String> {
+        let property = self.schema.get("properties")?.get(key).filter(|_| pointer.is_empty())?;
+        property.get("description")?.as_str().map(|text| format!("it is: {text}"))
+    }
+}
+
+/// The validator of a schema; what is wrong with the schema otherwise.
+pub(crate) fn compile(schema: &Value) -> Result<Validator, Vec<Fault>> {
+    let wrong = |pointer: &str, message: String| {
+        let what = Wrong::Value(format!("not a JSON Schema: {message}"));
+        vec![Fault { pointer: pointer.to_owned(), what, hint: None }]
+    };
+    let validator = jsonschema::draft202012::meta::validator();
+    let errors: Vec<_> = validator
+        .iter_errors(schema)
+        .flat_map(|error| wrong(error.instance_path().as_str(), error.to_string()))
+        .collect();
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    jsonschema::options()
+        .with_draft(jsonschema::Draft::Draft202012)
+        .build(schema)
+        .map_err(|error| wrong(error.instance_path().as_str(), error.to_string()))
+}
+
+/// The way to a part of an argument as people write it: `order_by[0].column`.
+fn way(pointer: &str) -> String {
+    let mut way = String::new();
+    for segment in pointer.split('/').skip(1) {
+        let segment = segment.replace("~1", "/").replace("~0", "~");
+        match segment.parse::<usize>() {
+            Ok(index) => way.push_str(&format!("[{index}]")),
+            Err(_) if way.is_empty() => way.push_str(&segment),
+            Err(_) => way.push_str(&format!(".{segment}")),
+        }
+    }
+    way
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn arguments(schema: Value) -> Arguments {
+        Arguments::of(schema.as_object().unwrap()).unwrap()
+    }
+
+    fn query() -> Arguments {
+        arguments(json!({
+            "type": "object",
+            "additionalProperties": false,
+            "properties": {
+                "database": {"type": "string", "description": "the database"},
+                "limit": {"type": "integer", "minimum": 1, "default": 100},
+                "order_by": {"type": "array", "items": {
+                    "type": "object",
+                    "properties": {
+                        "column": {"type": "string"},
+                        "direction": {"enum": ["ASC", "DESC"], "default": "ASC"},
+                    },
+                    "required": ["column"],
+                }},
+                "mode": {"enum": ["a", "b"]},
+            },
+            "required": ["database"],
+        }))
+    }
+
+    fn check(value: Value) -> (Value, String) {
+        let (arguments, errors) = query().check(value.as_object().unwrap());
+        (Value::Object(arguments), errors.to_string())
+    }
+
+    #[test]
+    fn defaults_are_applied_also_inside() {
+        let (arguments, errors) =
+            check(json!({"database": "d", "order_by": [{"column": "a"}], "mode": null}));
+        assert_eq!(errors, "");
+        let expected = json!({
+            "database": "d", "order_by": [{"column": "a", "direction": "ASC"}], "limit": 100,
+        });
+        assert_eq!(arguments, expected);
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_told_at_once() {
+        let (_, errors) = check(json!({
+            "limit": 0, "oder_by": 1, "mode": "c", "order_by": [{"direction": "up"}, 5],
+        }));
+        let expected = [
+            "oder_by: unknown argument; did you mean \"order_by\"?",
+            "limit: must be at least 1, not 0",
+            "mode: must be \"a\" or \"b\", not \"c\"",
+            "order_by[0].direction: must be \"ASC\" or \"DESC\", not \"up\"",
+            "order_by[0].column: is missing",
+            "order_by[1]: must be an object, not 5",
+            "database: is missing; it is: the database",
+        ];
+        let mut told: Vec<_> = errors.lines().collect();
+        let mut expected = expected.to_vec();
+        told.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn what_is_no_schema_is_told_with_its_place() {
+        let faults = |schema: Value| {
+            let faults = Arguments::of(schema.as_object().unwrap()).unwrap_err();
+            faults.into_iter().map(|fault| fault.pointer).collect::<Vec<_>>()
+        };
+        assert_eq!(faults(json!({"properties": {"a": {"type": "strng"}}})), ["/properties/a/type"]);
+        let remote =
+            Arguments::of(json!({"$ref": "https://example.com/x.json"}).as_object().unwrap());
+        assert!(remote.is_err(), "nothing is fetched from the network");
     }
 }

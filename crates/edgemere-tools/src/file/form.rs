@@ -189,6 +189,7 @@ pub(crate) enum EffectForm {
 pub(crate) struct ParserForm {
     /// jsonpath.
     #[serde(default, rename = "type")]
+    #[expect(dead_code, reason = "there is one kind, and the schema refuses all others")]
     pub(crate) kind: Option<ParserTypeForm>,
     /// What it does, for readers.
     #[serde(default)]

@@ -10,7 +10,7 @@ use super::form::FileForm;
 use super::node::Node;
 use super::source::Source;
 use crate::problem::Problem;
-use crate::words::faults;
+use crate::words::{Fault, Wrong, faults};
 
 /// The JSON Schema of a file of tools, with which editors complete and check it.
 pub fn schema() -> Value {
@@ -28,16 +28,21 @@ pub(super) fn check(source: &Source, document: &Node, value: &Value) -> Vec<Prob
     let (schema, validator) = checker();
     let Some(validator) = validator else { return Vec::new() };
     let faults = validator.iter_errors(value).flat_map(|error| faults(&error, schema, "key"));
-    let problems = faults.map(|fault| {
-        let range = match &fault.key {
-            Some(key) => document.key_range_at(&fault.pointer, key),
-            None => document.range_at(&fault.pointer),
+    let problems = faults.map(|Fault { pointer, what, hint }| {
+        let (range, message) = match what {
+            Wrong::Unknown(key) => {
+                (document.key_range_at(&pointer, &key), format!("unknown key \"{key}\""))
+            }
+            Wrong::Missing(key) => {
+                (document.range_at(&pointer), format!("the key \"{key}\" is missing"))
+            }
+            Wrong::Value(_) if document.at(&pointer).is_veiled => {
+                let message = "the value of the environment does not fit here".to_owned();
+                (document.range_at(&pointer), message)
+            }
+            Wrong::Value(message) => (document.range_at(&pointer), named(&pointer, message)),
         };
-        let message = match (&fault.key, document.at(&fault.pointer).is_veiled) {
-            (None, true) => "the value of the environment does not fit here".to_owned(),
-            _ => named(&fault.pointer, fault.message),
-        };
-        source.problem(&range, message).with_hint(fault.hint)
+        source.problem(&range, message).with_hint(hint)
     });
     problems.collect()
 }

@@ -1,42 +1,22 @@
 //! Templates: commands and SQL with holes for the arguments.
+//!
+//! 1. `scan` finds the holes, the clauses and the values of the environment in a text.
+//! 2. `command` and `sql` find the token that each hole stands in, with the lexers of the two
+//!    languages, and make `pieces` of the text. SQL that is built (`build`) is a template as well.
+//! 3. `print` fills the pieces: a hole is exactly one value, or a part that was parsed by itself
+//!    (`kind`), so that no text can become more than it stands for.
+//! 4. `plan` is all of that for a tool: which template, where the command is sent, and how.
 
-use serde_json::{Map, Value};
+pub(crate) mod build;
+pub(crate) mod command;
+pub(crate) mod kind;
+pub(crate) mod pieces;
+mod plan;
+pub(crate) mod print;
+mod prose;
+pub(crate) mod sample;
+pub(crate) mod scan;
+pub(crate) mod sql;
 
-use crate::arguments::ArgumentErrors;
-use crate::bound::Bound;
-
-/// How a tool's arguments become a command.
-#[derive(Clone, Debug)]
-pub(crate) struct Plan {}
-
-impl Plan {
-    pub(crate) fn bind(&self, arguments: Map<String, Value>) -> Result<Bound, ArgumentErrors> {
-        Ok(Bound {
-            command: String::new(),
-            destination: None,
-            subset: false,
-            timeout: None,
-            arguments,
-            expected: "",
-        })
-    }
-
-    pub(crate) fn sample(&self, _schema: &Map<String, Value>) -> Option<Map<String, Value>> {
-        None
-    }
-}
-
-/// A text with holes.
-#[derive(Clone, Debug)]
-pub(crate) struct Prose {}
-
-impl Prose {
-    pub(crate) fn fill(
-        &self,
-        _arguments: &Map<String, Value>,
-        _known: &[&str],
-        _required: &[&str],
-    ) -> Result<String, ArgumentErrors> {
-        Ok(String::new())
-    }
-}
+pub(crate) use self::plan::{Choice, Plan, Template};
+pub(crate) use self::prose::Prose;

@@ -30,7 +30,9 @@ use datafusion::sql::sqlparser::tokenizer::Tokenizer;
 pub(super) use self::automatic::TimeRange;
 pub(super) use self::increments::HIDDEN;
 pub use self::parts::{condition, results};
+pub(super) use self::parts::{expression, grouping, ordering, projection, tokenize};
 use self::postgres::Postgres;
+pub(super) use self::tokens::offset;
 use self::tokens::{Mended, OwnCast, mend};
 use super::error::Error;
 

@@ -231,7 +231,7 @@ fn between(sql: &str, start: Location, end: Location) -> &str {
 }
 
 /// A place in bytes.
-fn offset(sql: &str, place: Location) -> usize {
+pub(in crate::sql) fn offset(sql: &str, place: Location) -> usize {
     let mut at = Location { line: 1, column: 1 };
     for (offset, character) in sql.char_indices() {
         if at.line == place.line && at.column == place.column {

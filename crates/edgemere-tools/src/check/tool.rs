@@ -1,0 +1,190 @@
+//! A tool: everything that its form says, together.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::command::{Draft, Drafts, drafts};
+use super::trial::{self, Known};
+use super::{Checking, parser, schema};
+use crate::file::form::{
+    AnnotationsForm, CommandForm, DetailedForm, EffectForm, LimitsForm, ToolForm,
+};
+use crate::parser::{Parser, Wanted};
+use crate::template::{Choice, Plan, Template};
+use crate::tool::{Annotations, Kind, Limits, Tool};
+
+/// The tools of a file.
+pub(super) fn tools(checking: &mut Checking<'_>) -> Vec<Tool> {
+    let forms = &checking.file.form.tools;
+    let tools = forms.iter().enumerate().filter_map(|(index, form)| tool(checking, index, form));
+    tools.collect()
+}
+
+fn tool(checking: &mut Checking<'_>, index: usize, form: &ToolForm) -> Option<Tool> {
+    let pointer = format!("/tools/{index}");
+    checking.name(&format!("{pointer}/name"), &form.name);
+    if form.description.trim().is_empty() {
+        let hint = Some("say what it does and when to choose it".to_owned());
+        checking.wrong(&format!("{pointer}/description"), "the description is empty", hint);
+    }
+    let input = schema::input(checking, &pointer, form);
+    let output_schema = schema::output(checking, &pointer, form);
+    let (key, command) = of_command(checking, &pointer, form)?;
+    let (input_schema, arguments) = input?;
+    let known = Schema::of(&input_schema);
+    let command_pointer = format!("{pointer}/{key}");
+    let drafts = drafts(checking, &command_pointer, command, &known.properties);
+    let parser = of_parser(checking, &command_pointer, command, &known.properties);
+    let drafts = drafts?;
+    unused(checking, &pointer, &known, &drafts, parser.as_ref());
+    let (plan, kind) = plan(checking, &drafts, known.as_known())?;
+    Some(Tool {
+        name: form.name.clone(),
+        title: form.title.clone(),
+        description: form.description.trim().to_owned(),
+        input_schema,
+        output_schema,
+        annotations: annotations(form.annotations.as_ref(), drafts.effect),
+        limits: limits(form.limits.as_ref()),
+        toolsets: Vec::new(),
+        kind,
+        position: checking.position(&format!("{pointer}/name")),
+        arguments,
+        plan,
+        parser,
+    })
+}
+
+/// What a schema says of a tool's arguments.
+struct Schema {
+    properties: Map<String, Value>,
+    required: Vec<String>,
+}
+
+impl Schema {
+    fn of(schema: &Map<String, Value>) -> Self {
+        let properties = schema.get("properties").and_then(Value::as_object).cloned();
+        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+        let required = required.filter_map(Value::as_str).map(str::to_owned);
+        Self { properties: properties.unwrap_or_default(), required: required.collect() }
+    }
+
+    fn as_known(&self) -> Known<'_> {
+        Known { properties: &self.properties, required: &self.required }
+    }
+}
+
+fn of_command<'f>(
+    checking: &mut Checking<'_>,
+    pointer: &str,
+    form: &'f ToolForm,
+) -> Option<(&'static str, &'f CommandForm)> {
+    if form.command.is_some() && form.edgelake_command.is_some() {
+        let message = "\"command\" and \"edgelake_command\" are the same: give one";
+        checking.wrong(&format!("{pointer}/edgelake_command"), message, None);
+        return None;
+    }
+    let (key, command) = form.command();
+    if command.is_none() {
+        checking.wrong(pointer, "the tool has no \"command\"", None);
+    }
+    Some((key, command?))
+}
+
+fn of_parser(
+    checking: &mut Checking<'_>,
+    pointer: &str,
+    form: &CommandForm,
+    properties: &Map<String, Value>,
+) -> Option<Parser> {
+    let CommandForm::Detailed(detailed) = form else { return None };
+    let DetailedForm { response_parser: Some(form), .. } = detailed.as_ref() else { return None };
+    parser::parser(checking, &format!("{pointer}/response_parser"), form, properties)
+}
+
+/// Tells which arguments must be given and make no difference.
+fn unused(
+    checking: &mut Checking<'_>,
+    pointer: &str,
+    known: &Schema,
+    drafts: &Drafts,
+    parser: Option<&Parser>,
+) {
+    let filtered = parser.and_then(|parser| parser.filter.as_ref()).map(|filter| &filter.wanted);
+    let is_used = |name: &str| {
+        drafts
+            .drafts
+            .iter()
+            .chain(&drafts.destination)
+            .any(|draft| draft.pieces.uses().iter().any(|one| one.name == name))
+            || drafts.argument.as_deref() == Some(name)
+            || matches!(filtered, Some(Wanted::Argument(argument)) if argument == name)
+    };
+    let required = known.required.iter().enumerate().filter(|(_, name)| !is_used(name));
+    for (index, name) in required {
+        let message = format!("\"{name}\" is required, and nothing uses it");
+        let hint = format!("write {{{name}}} where it belongs, or require it no more");
+        checking.wrong(&format!("{pointer}/input_schema/required/{index}"), message, Some(hint));
+    }
+}
+
+/// The plan of the templates, when all of them are well.
+pub(super) fn plan(
+    checking: &mut Checking<'_>,
+    drafts: &Drafts,
+    known: Known<'_>,
+) -> Option<(Plan, Kind)> {
+    if let Some(destination) = &drafts.destination {
+        trial::destination(checking, destination, known);
+    }
+    let is_sql = drafts.drafts.iter().all(|draft| draft.pieces.query().is_some());
+    let choice = if drafts.is_cli { Choice::Cli } else { choice(checking, drafts, known)? };
+    let is_sent = drafts.destination.is_some() || is_sent(&choice);
+    let kind = match (drafts.is_cli, drafts.is_internal, is_sql) {
+        (true, ..) => Kind::Cli,
+        (_, true, _) => Kind::Internal,
+        (.., true) if is_sent => Kind::NetworkSql,
+        (.., true) => Kind::LocalSql,
+        _ => Kind::Command,
+    };
+    let destination = drafts.destination.as_ref().map(|draft| draft.pieces.clone());
+    let (subset, timeout) = (drafts.subset, drafts.timeout);
+    Some((Plan { choice, destination, subset, timeout }, kind))
+}
+
+fn is_sent(choice: &Choice) -> bool {
+    matches!(choice, Choice::One(template) if template.expected == "run client")
+}
+
+fn choice(checking: &mut Checking<'_>, drafts: &Drafts, known: Known<'_>) -> Option<Choice> {
+    let mut tried = Vec::new();
+    for draft in &drafts.drafts {
+        let Draft { case, pieces, .. } = draft;
+        let expected = trial::command(checking, draft, known, drafts.effect);
+        let template = expected.map(|expected| Template { pieces: pieces.clone(), expected });
+        tried.push(template.map(|template| (case.clone().unwrap_or_default(), template)));
+    }
+    let mut tried = tried.into_iter().collect::<Option<Vec<_>>>()?;
+    match &drafts.argument {
+        Some(argument) => Some(Choice::Cases { argument: argument.clone(), when: tried }),
+        None => tried.pop().map(|(_, template)| Choice::One(template)),
+    }
+}
+
+fn annotations(form: Option<&AnnotationsForm>, effect: EffectForm) -> Annotations {
+    let form = form.cloned().unwrap_or_default();
+    let reads = effect == EffectForm::Read;
+    Annotations {
+        read_only: form.read_only_hint.unwrap_or(reads),
+        destructive: form.destructive_hint.unwrap_or(effect == EffectForm::Destructive),
+        idempotent: form.idempotent_hint.unwrap_or(reads),
+        open_world: form.open_world_hint.unwrap_or(false),
+    }
+}
+
+fn limits(form: Option<&LimitsForm>) -> Limits {
+    let form = form.cloned().unwrap_or_default();
+    let LimitsForm { rows, bytes, tokens, seconds } = form;
+    Limits { rows, bytes, tokens, time: seconds.map(Duration::from_secs) }
+}

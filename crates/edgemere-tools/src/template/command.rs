@@ -1,0 +1,296 @@
+//! Command templates: the text of a command with holes, each of which is one value, or stands in a
+//! text that is one value. SQL in a command is a template of its own.
+
+use std::ops::Range;
+
+use edgemere_command::template::{Token, TokenKind, tokens};
+
+use super::pieces::{Builder, Form, Part, Pieces, Slot};
+use super::scan::{Mark, What, Wrong, scan};
+use super::sql;
+use crate::file::surroundings::Surroundings;
+
+/// What stands at both ends of a hole in the text that the lexer reads: they are letters to it.
+const BEGIN: char = '\u{1}';
+const END: char = '\u{2}';
+
+/// Makes a template of a command. `format` is put in where the template says none.
+pub(crate) fn compile(
+    text: &str,
+    format: Option<&str>,
+    surroundings: &Surroundings,
+) -> Result<Pieces, Vec<Wrong>> {
+    let marks = scan(text, surroundings)?;
+    let flat = flatten(text, &marks);
+    let tokens = tokens(&flat);
+    let query = query_range(&flat, &tokens);
+    let tokens: Vec<Token> = match &query {
+        Some(query) => tokens.into_iter().filter(|token| token.range.end <= query.start).collect(),
+        None => tokens,
+    };
+    let is_outside = |mark: &&Mark| query.as_ref().is_none_or(|q| mark.range.end <= q.start);
+    let marks: Vec<Mark> = marks.iter().filter(is_outside).cloned().collect();
+    let mut wrong = misplaced(&tokens, &marks);
+    let mut slots = slots(&tokens, &marks, &mut wrong);
+    if let Some(range) = &query {
+        match query_slot(text, range.clone(), surroundings) {
+            Ok(slot) => slots.push(slot),
+            Err(errors) => wrong.extend(errors),
+        }
+    }
+    let added = format.map(|format| added_format(format, &tokens, &marks, query.as_ref(), text));
+    match (wrong.is_empty(), added.transpose()) {
+        (true, Ok(added)) => {
+            let pieces = sql::built(text, &marks, slots);
+            Ok(match added.flatten() {
+                Some((at, addition)) => with_addition(text, pieces, at, &addition),
+                None => pieces,
+            })
+        }
+        (_, added) => {
+            wrong.extend(added.err());
+            Err(wrong)
+        }
+    }
+}
+
+/// The text as the lexer can read it, of the same length: a word in the place of each hole, blanks in
+/// the places of brackets.
+fn flatten(text: &str, marks: &[Mark]) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    for mark in marks {
+        let place = bytes.get_mut(mark.range.clone()).unwrap_or_default();
+        match mark.what {
+            What::Open { .. } | What::Close => place.fill(b' '),
+            What::Hole { .. } | What::Constant { .. } => {
+                place.fill(b'x');
+                if let [first, .., last] = place {
+                    (*first, *last) = (BEGIN as u8, END as u8);
+                }
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// Where the SQL of a command stands: in quotes, as a hole for a whole query, or from its first word
+/// to the end.
+fn query_range(flat: &str, tokens: &[Token]) -> Option<Range<usize>> {
+    let word = |at: usize| match tokens.get(at).map(|token| &token.kind) {
+        Some(TokenKind::Word(word)) => word.to_ascii_lowercase(),
+        _ => String::new(),
+    };
+    let is_command = |at: usize| {
+        let is_first = at == 0 || tokens.get(at - 1).is_some_and(|t| t.kind == TokenKind::Close);
+        let is_explained = at >= 2 && word(at - 2) == "query" && word(at - 1) == "explain";
+        word(at) == "sql" && (is_first || is_explained)
+    };
+    let command = (0..tokens.len()).find(|at| is_command(*at))?;
+    let after = command + 2..tokens.len();
+    let begins = |at: &usize| matches!(word(*at).as_str(), "select" | "with");
+    if let Some(first) = after.clone().find(begins).and_then(|at| tokens.get(at)) {
+        return Some(first.range.start..flat.trim_end().len());
+    }
+    let last = tokens.get(after.last()?)?;
+    let is_query = match &last.kind {
+        TokenKind::Quoted(_) => true,
+        TokenKind::Word(word) => word.starts_with(BEGIN) && word.ends_with(END),
+        _ => false,
+    };
+    is_query.then(|| last.range.clone())
+}
+
+fn query_slot(
+    text: &str,
+    range: Range<usize>,
+    surroundings: &Surroundings,
+) -> Result<Slot, Vec<Wrong>> {
+    let written = text.get(range.clone()).unwrap_or_default();
+    let read = match tokens(written).first().map(|token| &token.kind) {
+        Some(TokenKind::Quoted(sql)) => Some(sql.clone()),
+        _ => None,
+    };
+    let (sql, at) = match &read {
+        // Without escapes the SQL stands in the template as it is read, after the quote.
+        Some(sql) if sql.len() + 2 == written.len() => (sql.as_str(), Some(range.start + 1)),
+        Some(sql) => (sql.as_str(), None),
+        None => (written, Some(range.start)),
+    };
+    let moved = |wrong: Wrong| match at {
+        Some(at) => Wrong { range: wrong.range.start + at..wrong.range.end + at, ..wrong },
+        None => Wrong { range: range.clone(), ..wrong },
+    };
+    match sql::compile(sql, surroundings) {
+        Ok(pieces) => Ok(Slot { range, form: Form::Query { pieces, at } }),
+        Err(errors) => Err(errors.into_iter().map(moved).collect()),
+    }
+}
+
+fn misplaced(tokens: &[Token], marks: &[Mark]) -> Vec<Wrong> {
+    let mut wrong = Vec::new();
+    for token in tokens {
+        if let TokenKind::Invalid(reason) = &token.kind {
+            wrong.push(Wrong::new(token.range.clone(), format!("the template has {reason}")));
+        }
+    }
+    for mark in marks {
+        let token = token_at(tokens, mark);
+        match (&mark.what, token) {
+            (What::Open { .. } | What::Close, Some(_)) => wrong.push(Wrong::new(
+                mark.range.clone(),
+                "a clause cannot begin or end in a quoted text",
+            )),
+            (What::Hole { .. } | What::Constant { .. }, None) => {
+                wrong.push(Wrong::new(mark.range.clone(), "a hole in a comment does nothing"));
+            }
+            _ => {}
+        }
+    }
+    wrong
+}
+
+fn token_at<'a>(tokens: &'a [Token], mark: &Mark) -> Option<&'a Token> {
+    let overlaps =
+        |token: &&Token| token.range.start < mark.range.end && mark.range.start < token.range.end;
+    tokens.iter().find(overlaps)
+}
+
+fn slots(tokens: &[Token], marks: &[Mark], wrong: &mut Vec<Wrong>) -> Vec<Slot> {
+    let mut slots = Vec::new();
+    for token in tokens {
+        let holes: Vec<_> = marks
+            .iter()
+            .filter(|mark| matches!(mark.what, What::Hole { .. } | What::Constant { .. }))
+            .filter(|mark| token_at(std::slice::from_ref(token), mark).is_some())
+            .collect();
+        if !holes.is_empty() {
+            match slot(token, &holes) {
+                Ok(slot) => slots.push(slot),
+                Err(one) => wrong.push(one),
+            }
+        }
+    }
+    slots
+}
+
+fn slot(token: &Token, holes: &[&Mark]) -> Result<Slot, Wrong> {
+    let range = token.range.clone();
+    if let ([Mark { what: What::Hole { kind, name }, range: hole }], TokenKind::Word(_)) =
+        (holes, &token.kind)
+        && *hole == range
+    {
+        if kind.is_of_sql() {
+            return Err(Wrong::new(range, "this kind of hole is for SQL, not for commands"));
+        }
+        return Ok(Slot { range, form: Form::Command { kind: *kind, name: name.clone() } });
+    }
+    let (TokenKind::Word(text) | TokenKind::Quoted(text)) = &token.kind else {
+        return Err(Wrong::new(range, "a hole cannot stand here"));
+    };
+    let mut parts = Vec::new();
+    let mut rest = text.as_str();
+    for hole in holes {
+        let (before, after) = rest.split_once(BEGIN).unwrap_or((rest, ""));
+        parts.push(Part::Text(before.to_owned()));
+        parts.push(sql::part(hole)?);
+        rest = after.split_once(END).map_or("", |(_, rest)| rest);
+    }
+    parts.push(Part::Text(rest.to_owned()));
+    Ok(Slot { range, form: Form::CommandText(parts) })
+}
+
+type Addition = Option<(usize, String)>;
+
+/// Where `format = …` goes into a command that has none.
+fn added_format(
+    format: &str,
+    tokens: &[Token],
+    marks: &[Mark],
+    query: Option<&Range<usize>>,
+    text: &str,
+) -> Result<Addition, Wrong> {
+    let is_word = |token: &Token, wanted: &str| matches!(&token.kind, TokenKind::Word(word) if word.eq_ignore_ascii_case(wanted));
+    let has_format = tokens.windows(2).any(|pair| match pair {
+        [key, sign] => is_word(key, "format") && sign.kind == TokenKind::Equals,
+        _ => false,
+    });
+    if has_format {
+        return Ok(None);
+    }
+    let directive = format!("format = {}", edgemere_command::template::quote(format));
+    let is_sql = |at: usize| tokens.get(at).is_some_and(|token| is_word(token, "sql"));
+    let sql = (0..tokens.len()).find(|at| is_sql(*at)).filter(|_| query.is_some());
+    if let Some(dbms) = sql.and_then(|at| tokens.get(at + 1)) {
+        let has_options = tokens.iter().any(|token| token.range.start >= dbms.range.end);
+        let and = if has_options { " and" } else { "" };
+        return Ok(Some((dbms.range.end, format!(" {directive}{and}"))));
+    }
+    let wheres = outermost(tokens).filter(|token| is_word(token, "where"));
+    match wheres.collect::<Vec<_>>().as_slice() {
+        [] => Ok(Some((text.trim_end().len(), format!(" where {directive}")))),
+        [first, ..] if !is_in_clause(first, marks) => {
+            Ok(Some((first.range.end, format!(" {directive} and"))))
+        }
+        [first, ..] => {
+            Err(Wrong::new(first.range.clone(), "\"format\" cannot be put in by itself")
+                .with_hint("write \"format = …\" into the template"))
+        }
+    }
+}
+
+/// The tokens that are in no parentheses.
+fn outermost(tokens: &[Token]) -> impl Iterator<Item = &Token> {
+    let mut depth = 0_usize;
+    tokens.iter().filter(move |token| {
+        match token.kind {
+            TokenKind::Open => depth += 1,
+            TokenKind::Close => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+    })
+}
+
+fn is_in_clause(token: &Token, marks: &[Mark]) -> bool {
+    let before = marks.iter().filter(|mark| mark.range.end <= token.range.start);
+    let last = before.filter(|mark| matches!(mark.what, What::Open { .. } | What::Close)).last();
+    last.is_some_and(|mark| matches!(mark.what, What::Open { .. }))
+}
+
+/// The pieces with a text put in at a place, which is between tokens and in no clause.
+fn with_addition(text: &str, pieces: Pieces, at: usize, addition: &str) -> Pieces {
+    use super::pieces::Piece;
+    let mut with = Vec::with_capacity(pieces.0.len() + 2);
+    let added = || Piece::Text { text: addition.to_owned(), at: None };
+    let mut is_added = false;
+    for piece in pieces.0 {
+        match piece {
+            Piece::Text { text, at: Some(start) }
+                if !is_added && at <= start + text.len() && at >= start =>
+            {
+                let mut builder = Builder::new(&text);
+                builder.text_to(at - start);
+                builder.add(addition);
+                is_added = true;
+                let moved = builder.finish().0.into_iter().map(|piece| match piece {
+                    Piece::Text { text, at: Some(at) } => {
+                        Piece::Text { text, at: Some(at + start) }
+                    }
+                    other => other,
+                });
+                with.extend(moved);
+            }
+            Piece::Slot(slot) if !is_added && slot.range.end == at => {
+                with.push(Piece::Slot(slot));
+                with.push(added());
+                is_added = true;
+            }
+            other => with.push(other),
+        }
+    }
+    if !is_added {
+        debug_assert!(at >= text.trim_end().len(), "the place is in the text or at its end");
+        with.push(added());
+    }
+    Pieces(with)
+}

@@ -1,0 +1,106 @@
+//! A tool's plan: which template its arguments go into, where the command is sent, and how.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::kind::Kind;
+use super::pieces::Pieces;
+use super::print::{Printed, print};
+use super::sample::named;
+use crate::arguments::{ArgumentError, ArgumentErrors};
+use crate::bound::Bound;
+
+/// How a tool's arguments become a command.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) choice: Choice,
+    /// The nodes that the command is for.
+    pub(crate) destination: Option<Pieces>,
+    pub(crate) subset: bool,
+    pub(crate) timeout: Option<Duration>,
+}
+
+/// Which template it is.
+#[derive(Clone, Debug)]
+pub(crate) enum Choice {
+    /// Always the same.
+    One(Template),
+    /// By the value of an argument.
+    Cases { argument: String, when: Vec<(String, Template)> },
+    /// A command line, which cannot be called yet.
+    Cli,
+}
+
+/// A template, and the declared name of the command that it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Template {
+    pub(crate) pieces: Pieces,
+    pub(crate) expected: &'static str,
+}
+
+impl Plan {
+    /// The command with these arguments in it, which are checked and have their defaults.
+    pub(crate) fn bind(&self, arguments: Map<String, Value>) -> Result<Bound, ArgumentErrors> {
+        let template = self.template(&arguments)?;
+        let command = print(&template.pieces, &arguments, false);
+        let destination = self.destination.as_ref().map(|pieces| print(pieces, &arguments, false));
+        let destination = destination.transpose();
+        let (command, destination) = match (command, destination) {
+            (Ok(command), Ok(destination)) => (command, destination),
+            (command, destination) => {
+                let errors = command.err().into_iter().chain(destination.err());
+                return Err(ArgumentErrors(errors.flat_map(|ArgumentErrors(all)| all).collect()));
+            }
+        };
+        let destination = destination.map(|Printed { text, .. }| text.trim().to_owned());
+        Ok(Bound {
+            command: command.text,
+            destination: destination.filter(|destination| !destination.is_empty()),
+            subset: self.subset,
+            timeout: self.timeout,
+            arguments,
+            expected: template.expected,
+        })
+    }
+
+    fn template(&self, arguments: &Map<String, Value>) -> Result<&Template, ArgumentErrors> {
+        let wrong = |argument: &str, message: &str| {
+            let (argument, message) = (argument.to_owned(), message.to_owned());
+            ArgumentErrors(vec![ArgumentError { argument, message, hint: None }])
+        };
+        match &self.choice {
+            Choice::One(template) => Ok(template),
+            Choice::Cases { argument, when } => {
+                let value = arguments.get(argument).and_then(Value::as_str);
+                let template = when.iter().find(|(case, _)| Some(case.as_str()) == value);
+                template
+                    .map(|(_, template)| template)
+                    .ok_or_else(|| wrong(argument, "must be one of the values of the schema"))
+            }
+            Choice::Cli => Err(wrong("(tool)", "tools of type \"cli\" cannot be called yet")),
+        }
+    }
+
+    /// Arguments that give the same columns as all others, when there are such.
+    pub(crate) fn sample(&self, schema: &Map<String, Value>) -> Option<Map<String, Value>> {
+        let Choice::One(template) = &self.choice else { return None };
+        let (query, _) = template.pieces.query()?;
+        let property = |name: &str| schema.get("properties").and_then(|all| all.get(name));
+        let mut arguments = Map::new();
+        let in_query = query.uses();
+        for one in template.pieces.uses() {
+            let kind = one.kind.unwrap_or(Kind::Value);
+            let is_plain = matches!(kind, Kind::Value | Kind::Moment)
+                && in_query.iter().any(|inside| inside.name == one.name);
+            let value = match (named(property(one.name)), is_plain) {
+                (Some(value), _) => value,
+                (None, true) if !one.is_optional => super::sample::sample(property(one.name), kind),
+                (None, _) if one.is_optional => continue,
+                (None, _) => return None,
+            };
+            arguments.insert(one.name.to_owned(), value);
+        }
+        Some(arguments)
+    }
+}

@@ -29,7 +29,12 @@ pub(crate) fn filter(text: &str) -> Result<EnvFilter, String> {
     if is_word && !is_level {
         return Err(wrong());
     }
-    EnvFilter::try_new(text).map_err(|_| wrong())
+    // The MCP library tells of every request as if it were news; whoever wants that names it.
+    let quiet = match text.contains("rmcp") {
+        true => String::new(),
+        false => ",rmcp=warn".into(),
+    };
+    EnvFilter::try_new(format!("{text}{quiet}")).map_err(|_| wrong())
 }
 
 #[cfg(test)]

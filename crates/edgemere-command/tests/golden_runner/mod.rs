@@ -215,14 +215,16 @@ impl Runner {
     }
 
     fn request(&self, text: &str, tags: &BTreeSet<String>) -> Request {
-        let access = match (tags.contains("reader"), tags.contains("writer")) {
+        let is_stranger = tags.contains("stranger");
+        let name = if is_stranger { "a stranger" } else { "the tester" };
+        let access = match (tags.contains("reader") || is_stranger, tags.contains("writer")) {
             (true, _) => Access::Read,
             (_, true) => Access::Write,
             _ => Access::Admin,
         };
         let method = |tag: &str, method| tags.contains(tag).then_some(method);
         let method = method("get", Method::Get).or(method("post", Method::Post));
-        Request { method, ..Request::new(text, Principal::new("the tester", access)) }
+        Request { method, ..Request::new(text, Principal::new(name, access)) }
     }
 
     fn run_request(&self, request: &Request, context: &Context) -> Result<String, Box<dyn Error>> {

@@ -2,6 +2,7 @@
 //! What a tool does is in its file; there is nothing here about any of them.
 
 mod progress;
+mod testing;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,6 +12,7 @@ use edgemere_command::{Access, Command, Kind, Media, Principal, Rendered, Reques
 use mcp_serve::{Call, Outcome};
 use serde_json::Value;
 
+use self::testing::Testing;
 use crate::bound::Bound;
 use crate::commands::{Commands, Failure};
 use crate::result::rows::{More, Taken};
@@ -43,7 +45,8 @@ impl Executor {
     }
 
     /// Carries out a call. Whatever goes wrong is an answer that says the next step.
-    pub async fn call(&self, tool: &Tool, call: &Call, testing: bool) -> Outcome {
+    pub async fn call(&self, tool: &Tool, call: &Call, is_testing: bool) -> Outcome {
+        let testing = Testing { tool: &tool.name, is_on: is_testing };
         let time = tool.limits.time.unwrap_or(TIME);
         let outcome = tokio::select! {
             biased;
@@ -58,24 +61,21 @@ impl Executor {
             }
             Outcome::error(failure.text())
         });
-        if testing {
-            tracing::info!(tool = tool.name, is_error = outcome.is_error, answer = ?outcome.structured, "answered");
-        }
+        testing.answered(&outcome);
         outcome
     }
 
-    async fn run(&self, tool: &Tool, call: &Call, testing: bool) -> Result<Outcome, Failure> {
-        if testing {
-            let arguments = Value::Object(call.arguments.clone());
-            tracing::info!(tool = tool.name, %arguments, "called");
-        }
+    async fn run(
+        &self,
+        tool: &Tool,
+        call: &Call,
+        testing: Testing<'_>,
+    ) -> Result<Outcome, Failure> {
+        testing.called(&call.arguments);
         let bound = tool.bind(&call.arguments).map_err(|errors| {
             Failure::new(Kind::Input, format!("the arguments do not fit:\n{errors}"), None)
         })?;
-        if testing {
-            let destination = bound.destination.as_deref().unwrap_or("this node");
-            tracing::info!(tool = tool.name, command = bound.command, destination, "bound");
-        }
+        testing.bound(&bound);
         let command = checked(&bound)?;
         let request = self.request(&bound, &self.principal_of(call));
         if tool.parser().is_some() || command.format().is_some() {
@@ -112,13 +112,11 @@ impl Executor {
         bound: &Bound,
         reply: Rendered,
         started: Instant,
-        testing: bool,
+        testing: Testing<'_>,
     ) -> Result<Outcome, Failure> {
         let missing = reply.missing.clone();
         let reply = read(reply).await?;
-        if testing {
-            tracing::info!(tool = tool.name, %reply, "replied");
-        }
+        testing.replied(&reply);
         let answer = match tool.parser() {
             Some(parser) => parser
                 .apply(reply, &bound.arguments)

@@ -31,7 +31,10 @@ impl Provenance {
         if shares.is_empty() {
             return Self::of_node(node, time);
         }
-        let mut provenance = Self { time, ..Self::default() };
+        // An operator that has not ended has read at least what it sent.
+        let rows_scanned = shares.iter().map(|share| share.rows_read.max(share.rows)).sum();
+        let rows_scanned = Some(rows_scanned);
+        let mut provenance = Self { time, rows_scanned, ..Self::default() };
         for share in shares {
             let name = share.operator.name.clone();
             provenance.asked.push(name.clone());
@@ -44,9 +47,9 @@ impl Provenance {
         provenance
     }
 
-    /// With the number of rows that were read of the tables.
+    /// With the number of rows that were read of this node's tables, where operators told none.
     pub(crate) fn with_rows_scanned(self, rows: u64) -> Self {
-        Self { rows_scanned: Some(rows), ..self }
+        Self { rows_scanned: self.rows_scanned.or(Some(rows)), ..self }
     }
 
     /// Whether nobody's part is missing.

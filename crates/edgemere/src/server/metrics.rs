@@ -5,6 +5,7 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use edgemere_command::Node;
+use prometheus_client::collector::Collector;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -88,6 +89,12 @@ impl Metrics {
             metrics.job_disk.clone(),
         );
         Self { registry: Mutex::new(registry), ..metrics }
+    }
+
+    /// Adds the figures of something beside the node.
+    pub(super) fn add(&self, collector: Box<dyn Collector>) {
+        let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        registry.register_collector(collector);
     }
 
     /// Counts a command. Only declared names become labels, so nobody can make up new ones.

@@ -13,8 +13,8 @@ use crate::client::{Answer, Question};
 use crate::config::keys;
 use crate::terminal::{self, grouped};
 
-/// Where a node serves MCP. None until nodes do: no address is printed that does not answer.
-const MCP_PATH: Option<&str> = None;
+/// Where a node serves MCP.
+const MCP_PATH: &str = "/mcp";
 
 /// The query that the demo shows the answer of.
 const SHOWN: &str = "select device, count(*) as readings, round(avg(temperature), 2) as mean, \
@@ -49,6 +49,7 @@ pub(super) fn introduce(
         "The network of \"{COMPANY}\" runs: {} nodes, each a process of its own.\n\n{}\n\
          {} rows were stored in {:.1} s, and {} new ones come each second. Data and logs are in {}.\n\n\
          In another terminal, try:\n\n{}\n\
+         Agents ask the query node with this in the configuration of their client:\n\n  {}\n\n\
          Here is what the query node answers to\n{SHOWN}:\n",
         operators + 2,
         list(network, stored),
@@ -57,6 +58,7 @@ pub(super) fn introduce(
         operators * ROWS_A_SECOND,
         folder.display(),
         to_try(network.query.place.http),
+        mcp(network.query.place.http),
     ));
     terminal::print_reply(answer)?;
     terminal::say("\nCtrl-C stops all nodes and removes everything.");
@@ -81,7 +83,7 @@ fn list(network: &Network, stored: &[u64]) -> String {
 fn to_try(http: SocketAddr) -> String {
     let command = edgemere_command::sql_command(DBMS, "format = table", LATELY);
     let (program, node) = (program(), node_flag(http));
-    let mut lines = vec![
+    let lines = [
         format!("curl -H 'command: {command}' -H 'destination: network' http://{http}"),
         format!("{program} sql --network {DBMS} '{HOURLY}'{node}"),
         ask(http, "get data nodes"),
@@ -89,13 +91,13 @@ fn to_try(http: SocketAddr) -> String {
         ask(http, "test network"),
         format!("{program} shell{node}"),
     ];
-    lines.extend(MCP_PATH.map(|path| mcp(http, path)));
     lines.iter().map(|line| format!("  {line}\n")).collect()
 }
 
 /// What an agent is configured with.
-fn mcp(http: SocketAddr, path: &str) -> String {
-    let servers = serde_json::json!({ "edgemere": { "url": format!("http://{http}{path}") } });
+fn mcp(http: SocketAddr) -> String {
+    let url = format!("http://{http}{MCP_PATH}");
+    let servers = serde_json::json!({ "edgemere": { "type": "http", "url": url } });
     serde_json::json!({ "mcpServers": servers }).to_string()
 }
 

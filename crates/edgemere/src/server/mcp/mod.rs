@@ -1,6 +1,7 @@
 //! MCP on a node's HTTP port: the tools of its file for agents, beside REST for people and programs.
 
 mod commands;
+mod figures;
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use self::commands::NodeCommands;
+use self::figures::Figures;
 use super::http::principal;
 use super::state::State;
 
@@ -54,6 +56,7 @@ impl Mcp {
         let offer = Offer::new(executor, &server);
         let live = Live::start(server.clone(), offer, tools).await?;
         let mcp = Self { server, live };
+        state.metrics.add(Box::new(Figures(mcp.server.clone())));
         let told = mcp.clone();
         state.node.add_process("MCP", Arc::new(move || told.details()));
         Ok(mcp)

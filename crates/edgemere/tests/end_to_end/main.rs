@@ -18,6 +18,7 @@ mod import_kill;
 mod jobs;
 mod jobs_network;
 mod ledger;
+mod mcp;
 mod member;
 mod network;
 #[cfg(target_os = "linux")]

@@ -1,0 +1,60 @@
+//! The file of tools: a bad one stops the start, and a change of it takes effect while the node runs.
+
+use std::process::Stdio;
+
+use serde_json::json;
+
+use super::{Agent, TOOLS, folder_with};
+use crate::support::{Node, edgemere, wait_for};
+
+const BAD: &str =
+    "version: \"1.0\"\ntools:\n  - name: a\n    description: b\n    comand: get status\n";
+
+#[test]
+fn a_bad_file_stops_the_start_and_says_where() {
+    let (folder, _) = folder_with(BAD);
+    let ports = ["--http", "127.0.0.1:0", "--network", "127.0.0.1:0", "--tools", "tools.yaml"];
+    let output = edgemere(folder.path(), &[&["node"], ports.as_slice()].concat())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("tools.yaml:5:5") && said.contains("comand"), "{said}");
+    assert!(said.contains("\"command\""), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_good_change_takes_effect_and_after_a_bad_one_the_old_tools_stay() {
+    let (folder, file) = folder_with(TOOLS);
+    let node = Node::start_in(folder, &["--tools", "tools.yaml"]);
+    let agent = Agent::of(&node);
+    assert_eq!(agent.tools().await.len(), 4);
+    let more = format!(
+        "{TOOLS}  - name: version\n    description: Which version.\n    command: get version\n"
+    );
+    std::fs::write(&file, &more).unwrap();
+    await_tools(&agent, 5);
+    let answer = agent.call("version", json!({})).await;
+    assert_eq!(answer["isError"], false, "{answer}");
+
+    std::fs::write(&file, BAD).unwrap();
+    let processes = || node.run(&["get processes where format = json"]).0;
+    let said = wait_for("the problem", || {
+        Some(processes()).filter(|processes| processes.contains("problems"))
+    });
+    assert!(said.contains("tools.yaml:5:5"), "{said}");
+    assert!(node.log().contains("the old tools stay"), "{}", node.log());
+    assert_eq!(agent.tools().await.len(), 5);
+
+    std::fs::write(&file, TOOLS).unwrap();
+    await_tools(&agent, 4);
+    assert!(!processes().contains("problems"));
+}
+
+fn await_tools(agent: &Agent, count: usize) {
+    let tools = || tokio::runtime::Handle::current().block_on(agent.tools());
+    tokio::task::block_in_place(|| {
+        wait_for("the tools", || (tools().len() == count).then_some(()));
+    });
+}

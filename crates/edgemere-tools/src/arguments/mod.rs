@@ -212,6 +212,8 @@ mod tests {
             "database": "d", "order_by": [{"column": "a", "direction": "ASC"}], "limit": 100,
         });
         assert_eq!(arguments, expected);
+        let (arguments, _) = check(json!({"database": "d", "limit": 5.0}));
+        assert_eq!(arguments["limit"].to_string(), "5");
     }
 
     #[test]

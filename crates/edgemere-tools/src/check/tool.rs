@@ -139,7 +139,15 @@ pub(super) fn plan(
         trial::destination(checking, destination, known);
     }
     let is_sql = drafts.drafts.iter().all(|draft| draft.pieces.query().is_some());
-    let choice = if drafts.is_cli { Choice::Cli } else { choice(checking, drafts, known)? };
+    let choice = match drafts.is_cli {
+        true => {
+            drafts.drafts.iter().for_each(|draft| {
+                trial::holes(checking, draft, known);
+            });
+            Choice::Cli
+        }
+        false => choice(checking, drafts, known)?,
+    };
     let is_sent = drafts.destination.is_some() || is_sent(&choice);
     let kind = match (drafts.is_cli, drafts.is_internal, is_sql) {
         (true, ..) => Kind::Cli,

@@ -15,7 +15,7 @@ use crate::file::form::EffectForm;
 use crate::problem::Problem;
 use crate::template::kind::Kind;
 use crate::template::pieces::Use;
-use crate::template::print::{Printed, print};
+use crate::template::print::{Manner, Printed, print};
 use crate::template::sample::sample;
 use crate::words::unknown_hint;
 
@@ -58,6 +58,13 @@ pub(super) fn command(
         trial.problems.push(checking.file.problem(&draft.pointer, message));
     }
     finish(checking, trial.problems).then(|| names.first().copied()).flatten()
+}
+
+/// Checks only that every hole is for an argument, of what cannot be tried.
+pub(super) fn holes(checking: &mut Checking<'_>, draft: &Draft, known: Known<'_>) -> bool {
+    let mut trial = Trial { draft, known, file: checking.file, problems: Vec::new() };
+    trial.uses();
+    finish(checking, trial.problems)
 }
 
 /// Tries the template of a destination.
@@ -194,7 +201,7 @@ impl Trial<'_> {
     }
 
     fn printed(&mut self, arguments: &Map<String, Value>) -> Option<Printed> {
-        match print(&self.draft.pieces, arguments, true) {
+        match print(&self.draft.pieces, arguments, Manner::Veiled) {
             Ok(printed) => Some(printed),
             Err(ArgumentErrors(errors)) => {
                 for error in errors {

@@ -138,7 +138,7 @@ impl Target<'_> {
                 let what = format!("{} {}: {told}", self.tool.name, self.argument);
                 assert!(told.starts_with(&self.argument), "{what}");
                 assert!(told.len() > self.argument.len() + 5, "{what}");
-                assert!(!told.contains("/tmp") && !told.contains(".rs:"), "{what}");
+                assert!(!told.contains(".rs:"), "{what}");
                 false
             }
             Ok(bound) => {
@@ -157,7 +157,11 @@ impl Target<'_> {
             command.effect(),
             edgemere_command::parse(&self.harmless.command).unwrap().effect()
         );
-        assert_ne!(self.place, Place::Refused, "{}", what());
+        if self.place == Place::Refused {
+            let schema = &self.tool.input_schema["properties"][&self.argument];
+            let words = schema["enum"].as_array().unwrap_or_else(|| panic!("{}", what()));
+            return assert!(words.contains(&json!(text)), "{}", what());
+        }
         if self.place != Place::Nodes {
             assert_eq!(bound.destination, self.harmless.destination, "{}", what());
         }

@@ -71,7 +71,7 @@ impl Schema {
     }
 
     fn as_known(&self) -> Known<'_> {
-        Known { properties: &self.properties, required: &self.required }
+        Known { properties: &self.properties, required: &self.required, whose: "the input_schema" }
     }
 }
 
@@ -121,7 +121,9 @@ fn unused(
             || drafts.argument.as_deref() == Some(name)
             || matches!(filtered, Some(Wanted::Argument(argument)) if argument == name)
     };
-    let required = known.required.iter().enumerate().filter(|(_, name)| !is_used(name));
+    let is_known = |name: &String| known.properties.contains_key(name);
+    let required = known.required.iter().enumerate();
+    let required = required.filter(|(_, name)| is_known(name) && !is_used(name));
     for (index, name) in required {
         let message = format!("\"{name}\" is required, and nothing uses it");
         let hint = format!("write {{{name}}} where it belongs, or require it no more");

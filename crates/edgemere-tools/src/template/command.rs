@@ -162,7 +162,7 @@ fn token_at<'a>(tokens: &'a [Token], mark: &Mark) -> Option<&'a Token> {
 
 fn slots(tokens: &[Token], marks: &[Mark], wrong: &mut Vec<Wrong>) -> Vec<Slot> {
     let mut slots = Vec::new();
-    for token in tokens {
+    for token in tokens.iter().filter(|token| !matches!(token.kind, TokenKind::Invalid(_))) {
         let holes: Vec<_> = marks
             .iter()
             .filter(|mark| matches!(mark.what, What::Hole { .. } | What::Constant { .. }))

@@ -64,10 +64,11 @@ pub(crate) fn print(
     arguments: &Map<String, Value>,
     manner: Manner,
 ) -> Result<Printed, ArgumentErrors> {
+    let printed = Printed::default();
     let mut printer =
-        Printer { arguments, manner, printed: Printed::default(), errors: Vec::new() };
+        Printer { arguments, manner, printed, errors: Vec::new(), ends_with_text: true };
     printer.pieces(&pieces.0);
-    if manner != Manner::Prose {
+    if manner != Manner::Prose && printer.ends_with_text {
         let length = printer.printed.text.trim_end().len();
         printer.printed.text.truncate(length);
     }
@@ -82,6 +83,8 @@ struct Printer<'a> {
     manner: Manner,
     printed: Printed,
     errors: Vec<ArgumentError>,
+    /// Whether the last that was printed stands in the template, and is no argument.
+    ends_with_text: bool,
 }
 
 impl Printer<'_> {
@@ -102,8 +105,9 @@ impl Printer<'_> {
     /// Text as it is written. No piece begins or ends in a token or in a comment, so that blanks at its
     /// beginning mean nothing after others.
     fn written(&mut self, text: &str, at: Option<usize>) {
+        let so_far = &self.printed.text;
         let is_after_blank =
-            self.printed.text.is_empty() || self.printed.text.ends_with([' ', '\n']);
+            self.ends_with_text && (so_far.is_empty() || so_far.ends_with([' ', '\n']));
         let tidy = match self.manner {
             Manner::Prose => text,
             _ if is_after_blank => text.trim_start(),
@@ -111,6 +115,7 @@ impl Printer<'_> {
         };
         let skipped = text.len() - tidy.len();
         self.printed.push(tidy, at.map(|at| at + skipped..at + text.len()));
+        self.ends_with_text = true;
     }
 
     fn slot(&mut self, slot: &Slot) {
@@ -124,6 +129,7 @@ impl Printer<'_> {
         };
         if let Some(text) = text {
             self.printed.push(&text, Some(slot.range.clone()));
+            self.ends_with_text = false;
         }
     }
 

@@ -129,6 +129,7 @@ fn bring() -> impl Strategy<Value = String> {
         "recent",
         "last",
         "ip_port",
+        "children",
         "sort",
         "sort(1,0)",
     ]);

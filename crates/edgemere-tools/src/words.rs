@@ -70,8 +70,12 @@ fn alternatives(
     if let Some(errors) = meant {
         return errors.iter().flat_map(|error| faults(error, schema, noun)).collect();
     }
-    let mut types: Vec<_> = context.iter().flatten().filter_map(expected_type).collect();
-    types.dedup();
+    let mut types: Vec<String> = Vec::new();
+    for kind in context.iter().flatten().filter_map(expected_type) {
+        if !types.contains(&kind) {
+            types.push(kind);
+        }
+    }
     let message = match types.is_empty() {
         true => "is none of what it could be".to_owned(),
         false => format!("must be {}, not {}", types.join(" or "), shown(error.instance())),

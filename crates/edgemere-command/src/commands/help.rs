@@ -11,7 +11,7 @@ use crate::dispatch::Context;
 use crate::error::Error;
 use crate::format::table::Table;
 use crate::language::cursor::Cursor;
-use crate::language::lexer::Token;
+use crate::language::lexer::{Token, quote};
 use crate::language::options::{Options, Output};
 use crate::near;
 use crate::reply::Reply;
@@ -42,6 +42,11 @@ impl Declared for Help {
 
     fn parse(cursor: &mut Cursor<'_>) -> Result<Self, Error> {
         let mut words = Vec::new();
+        // In quotes it is one name, of any number of words.
+        if let Token::Quoted(name) = cursor.peek().token {
+            cursor.take();
+            words.extend(name.split_whitespace().map(str::to_lowercase));
+        }
         while let Token::Word(word) = cursor.peek().token {
             if word.eq_ignore_ascii_case("where") {
                 break;
@@ -61,7 +66,7 @@ impl Declared for Help {
         match &self.topic {
             Topic::All => Ok(()),
             Topic::Index => f.write_str(" index"),
-            Topic::Command(words) => write!(f, " {}", words.join(" ")),
+            Topic::Command(words) => write!(f, " {}", quote(&words.join(" "))),
         }?;
         write!(f, "{}", self.options)
     }

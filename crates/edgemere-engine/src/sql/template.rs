@@ -75,6 +75,20 @@ pub fn check(sql: &str) -> Result<(), Error> {
     }
 }
 
+/// The tokens of SQL without its values: texts, numbers and names in quotes are all alike. Two
+/// statements with the same skeleton do the same with other values.
+pub fn skeleton(sql: &str) -> Result<String, Error> {
+    let tokens = tokenize(sql)?;
+    let tokens = tokens.iter().map(|token| match &token.token {
+        Token::Whitespace(_) => String::new(),
+        Token::SingleQuotedString(_) => "'…' ".into(),
+        Token::Number(..) => "0 ".into(),
+        Token::Word(word) if word.quote_style.is_some() => "\"…\" ".into(),
+        other => format!("{other} "),
+    });
+    Ok(tokens.collect::<String>().trim_end().to_owned())
+}
+
 /// A value as a literal, and a list as several.
 pub fn literal(value: &Value) -> Result<String, Misfit> {
     match value {
@@ -238,6 +252,15 @@ mod tests {
         let text = sql.find("'x").unwrap()..sql.find("%'").unwrap() + 2;
         let expected = [Some(Standing::Alone), Some(Standing::InText(text)), None, None, None];
         assert_eq!(standings(sql, &holes).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_skeleton_tells_statements_apart_and_not_their_values() {
+        let one = skeleton("select \"a\" from t where b = 'x' and c > 1").unwrap();
+        assert_eq!(one, "select \"…\" from t where b = '…' and c > 0");
+        let other = skeleton("select \"b\" from t  where b = 'it''s -- y'\n and c > 2.5").unwrap();
+        assert_eq!(one, other);
+        assert_ne!(one, skeleton("select \"a\" from t where b = 'x' or c > 1").unwrap());
     }
 
     #[test]

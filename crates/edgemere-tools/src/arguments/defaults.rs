@@ -1,4 +1,5 @@
-//! What is not given: the schema's defaults stand for it, and `null` is the same as not given.
+//! What is not given, and what is given otherwise than meant: the schema's defaults stand for what is
+//! left out, `null` is the same as left out, and a whole number may be written as 5.0.
 
 use serde_json::{Map, Value};
 
@@ -16,6 +17,18 @@ fn takes_null(schema: &Value) -> bool {
         Some(Value::Array(kinds)) => kinds.iter().any(is_null),
         Some(kind) => is_null(kind),
         None => ["enum", "const", "anyOf", "oneOf"].iter().all(|key| schema.get(key).is_none()),
+    }
+}
+
+/// Writes whole numbers as such.
+fn whole(value: &mut Value, schema: &Value) {
+    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+    let is_integer = schema.get("type").is_some_and(|kind| kind == "integer");
+    if let Some(number) = value.as_f64().filter(|_| is_integer && value.is_f64())
+        && number.fract() == 0.0
+        && number.abs() <= EXACT_MAX
+    {
+        *value = Value::from(number as i64);
     }
 }
 
@@ -39,6 +52,6 @@ pub(super) fn apply(value: &mut Value, schema: &Value) {
                 values.iter_mut().for_each(|value| apply(value, items));
             }
         }
-        _ => {}
+        value => whole(value, schema),
     }
 }

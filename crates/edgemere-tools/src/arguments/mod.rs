@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use jsonschema::Validator;
+use jsonschema::error::ValidationErrorKind;
 use serde_json::{Map, Value};
 
 use crate::words::{Fault, Wrong, faults};
@@ -135,22 +136,33 @@ impl Arguments {
 
 /// The validator of a schema; what is wrong with the schema otherwise.
 pub(crate) fn compile(schema: &Value) -> Result<Validator, Vec<Fault>> {
-    let wrong = |pointer: &str, message: String| {
-        let what = Wrong::Value(format!("not a JSON Schema: {message}"));
-        vec![Fault { pointer: pointer.to_owned(), what, hint: None }]
-    };
-    let validator = jsonschema::draft202012::meta::validator();
-    let errors: Vec<_> = validator
+    let meta = jsonschema::draft202012::meta::validator();
+    let faults: Vec<_> = meta
         .iter_errors(schema)
-        .flat_map(|error| wrong(error.instance_path().as_str(), error.to_string()))
+        .flat_map(|error| faults(&error, &Value::Null, "key"))
+        .map(not_a_schema)
         .collect();
-    if !errors.is_empty() {
-        return Err(errors);
+    if !faults.is_empty() {
+        return Err(faults);
     }
-    jsonschema::options()
-        .with_draft(jsonschema::Draft::Draft202012)
-        .build(schema)
-        .map_err(|error| wrong(error.instance_path().as_str(), error.to_string()))
+    let validator = jsonschema::options().with_draft(jsonschema::Draft::Draft202012).build(schema);
+    validator.map_err(|error| {
+        let message = match error.kind() {
+            ValidationErrorKind::Referencing(_) => "a \"$ref\" leads to nothing in it".to_owned(),
+            _ => error.to_string(),
+        };
+        let pointer = error.instance_path().as_str().to_owned();
+        vec![not_a_schema(Fault { pointer, what: Wrong::Value(message), hint: None })]
+    })
+}
+
+fn not_a_schema(fault: Fault) -> Fault {
+    let message = match fault.what {
+        Wrong::Value(message) => format!("not a JSON Schema: {message}"),
+        Wrong::Missing(key) => format!("not a JSON Schema: \"{key}\" is missing"),
+        Wrong::Unknown(key) => format!("not a JSON Schema: unknown key \"{key}\""),
+    };
+    Fault { what: Wrong::Value(message), ..fault }
 }
 
 /// The way to a part of an argument as people write it: `order_by[0].column`.
@@ -212,6 +224,8 @@ mod tests {
             "database": "d", "order_by": [{"column": "a", "direction": "ASC"}], "limit": 100,
         });
         assert_eq!(arguments, expected);
+        let (arguments, _) = check(json!({"database": "d", "limit": 5.0}));
+        assert_eq!(arguments["limit"].to_string(), "5");
     }
 
     #[test]

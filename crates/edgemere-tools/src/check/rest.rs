@@ -89,7 +89,7 @@ fn resource(checking: &mut Checking<'_>, index: usize, form: &ResourceForm) -> O
     if drafts.effect != EffectForm::Read {
         checking.wrong(&format!("{pointer}/command/effect"), "a resource is only read", None);
     }
-    let known = Known { properties: &properties, required: &variables };
+    let known = Known { properties: &properties, required: &variables, whose: "the address" };
     let (plan, _) = plan(checking, &drafts, known)?;
     Some(Resource {
         uri: form.uri.clone(),

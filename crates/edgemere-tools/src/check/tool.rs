@@ -71,7 +71,7 @@ impl Schema {
     }
 
     fn as_known(&self) -> Known<'_> {
-        Known { properties: &self.properties, required: &self.required }
+        Known { properties: &self.properties, required: &self.required, whose: "the input_schema" }
     }
 }
 
@@ -121,7 +121,9 @@ fn unused(
             || drafts.argument.as_deref() == Some(name)
             || matches!(filtered, Some(Wanted::Argument(argument)) if argument == name)
     };
-    let required = known.required.iter().enumerate().filter(|(_, name)| !is_used(name));
+    let is_known = |name: &String| known.properties.contains_key(name);
+    let required = known.required.iter().enumerate();
+    let required = required.filter(|(_, name)| is_known(name) && !is_used(name));
     for (index, name) in required {
         let message = format!("\"{name}\" is required, and nothing uses it");
         let hint = format!("write {{{name}}} where it belongs, or require it no more");
@@ -139,7 +141,15 @@ pub(super) fn plan(
         trial::destination(checking, destination, known);
     }
     let is_sql = drafts.drafts.iter().all(|draft| draft.pieces.query().is_some());
-    let choice = if drafts.is_cli { Choice::Cli } else { choice(checking, drafts, known)? };
+    let choice = match drafts.is_cli {
+        true => {
+            drafts.drafts.iter().for_each(|draft| {
+                trial::holes(checking, draft, known);
+            });
+            Choice::Cli
+        }
+        false => choice(checking, drafts, known)?,
+    };
     let is_sent = drafts.destination.is_some() || is_sent(&choice);
     let kind = match (drafts.is_cli, drafts.is_internal, is_sql) {
         (true, ..) => Kind::Cli,

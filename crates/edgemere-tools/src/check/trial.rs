@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use edgemere_command::template::sql;
+use edgemere_command::template::{Token, TokenKind, sql, tokens};
 use edgemere_command::{Command, Effect, Error};
 use serde_json::{Map, Value, json};
 
@@ -15,7 +15,7 @@ use crate::file::form::EffectForm;
 use crate::problem::Problem;
 use crate::template::kind::Kind;
 use crate::template::pieces::Use;
-use crate::template::print::{Printed, print};
+use crate::template::print::{Manner, Printed, print};
 use crate::template::sample::sample;
 use crate::words::unknown_hint;
 
@@ -28,6 +28,8 @@ const COMBINED_MAX: usize = 7;
 pub(super) struct Known<'a> {
     pub(super) properties: &'a Map<String, Value>,
     pub(super) required: &'a [String],
+    /// What says so.
+    pub(super) whose: &'static str,
 }
 
 impl Known<'_> {
@@ -58,6 +60,13 @@ pub(super) fn command(
         trial.problems.push(checking.file.problem(&draft.pointer, message));
     }
     finish(checking, trial.problems).then(|| names.first().copied()).flatten()
+}
+
+/// Checks only that every hole is for an argument, of what cannot be tried.
+pub(super) fn holes(checking: &mut Checking<'_>, draft: &Draft, known: Known<'_>) -> bool {
+    let mut trial = Trial { draft, known, file: checking.file, problems: Vec::new() };
+    trial.uses();
+    finish(checking, trial.problems)
 }
 
 /// Tries the template of a destination.
@@ -91,7 +100,7 @@ impl Trial<'_> {
         for one in self.draft.pieces.uses() {
             let Some(property) = self.known.properties.get(one.name) else {
                 let known: Vec<String> = self.known.properties.keys().cloned().collect();
-                let message = format!("the input_schema has no argument \"{}\"", one.name);
+                let message = format!("{} has no \"{}\"", self.known.whose, one.name);
                 let hint = unknown_hint(one.name, &known, "argument");
                 self.wrong(Some(one.range), message, hint);
                 continue;
@@ -194,7 +203,7 @@ impl Trial<'_> {
     }
 
     fn printed(&mut self, arguments: &Map<String, Value>) -> Option<Printed> {
-        match print(&self.draft.pieces, arguments, true) {
+        match print(&self.draft.pieces, arguments, Manner::Veiled) {
             Ok(printed) => Some(printed),
             Err(ArgumentErrors(errors)) => {
                 for error in errors {
@@ -222,10 +231,24 @@ impl Trial<'_> {
                     let at = at.start.checked_sub(before)?..at.end.saturating_sub(before);
                     printed.origin(&at)
                 });
-                self.wrong(range, format!("not a command: {error}"), error.hint());
+                let hint = self.word_hint(&error, text).or_else(|| error.hint());
+                self.wrong(range, format!("not a command: {error}"), hint);
                 None
             }
         }
+    }
+
+    /// What to do when an argument stands where a word of the command must stand.
+    fn word_hint(&self, error: &Error, text: &str) -> Option<String> {
+        const NAME_WORDS_MAX: usize = 3;
+        let is_unknown = matches!(error, Error::UnknownCommand { .. });
+        let first = tokens(text);
+        let is_value = |token: &Token| matches!(token.kind, TokenKind::Quoted(_));
+        let has_value = first.iter().take(NAME_WORDS_MAX).any(is_value);
+        (is_unknown && has_value).then(|| {
+            "an argument is a value and no word of the command; \"cases\" choose among commands"
+                .into()
+        })
     }
 
     fn query(&mut self, query: &Printed, at: Option<usize>) {
@@ -238,9 +261,8 @@ impl Trial<'_> {
             _ => None,
         };
         let range = place.map(|(range, at)| range.start + at..range.end + at);
-        let whole = at.map(|at| at..at + 1);
-        let (message, hint) = (Error::from(error).to_string(), None);
-        self.wrong(range.or(whole), message, hint);
+        let hint = error.hint();
+        self.wrong(range, error.to_string(), hint);
     }
 
     fn wrong(&mut self, range: Option<Range<usize>>, message: String, hint: Option<String>) {

@@ -95,7 +95,7 @@ pub(crate) struct DetailedForm {
     #[serde(default)]
     pub(crate) method: Option<String>,
     /// The command, with {arguments} in it. [[ … {a} ]] is there only when the argument a is given,
-    /// [[?a: … ]] likewise, [[!a: … ]] only when it is not.
+    /// [[?a … ]] likewise, [[!a … ]] only when it is not.
     #[serde(default)]
     pub(crate) template: Option<String>,
     /// The command by the value of an argument.

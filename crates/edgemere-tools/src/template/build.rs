@@ -29,7 +29,7 @@ pub(crate) fn template(properties: &Map<String, Value>, format: &str) -> String 
         parts.map(|(_, part)| format!(" {part}")).collect()
     };
     let select = match properties.contains_key("select") {
-        true => "[[ {l:select} ]][[!select:*]]",
+        true => "[[ {l:select} ]][[!select *]]",
         false => "*",
     };
     let format = match properties.contains_key("format") {

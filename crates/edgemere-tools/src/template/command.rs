@@ -30,7 +30,7 @@ pub(crate) fn compile(
     };
     let is_outside = |mark: &&Mark| query.as_ref().is_none_or(|q| mark.range.end <= q.start);
     let marks: Vec<Mark> = marks.iter().filter(is_outside).cloned().collect();
-    let mut wrong = misplaced(&tokens, &marks);
+    let mut wrong = misplaced(&flat, &tokens, &marks);
     let mut slots = slots(&tokens, &marks, &mut wrong);
     if let Some(range) = &query {
         match query_slot(text, range.clone(), surroundings) {
@@ -126,27 +126,32 @@ fn query_slot(
     }
 }
 
-fn misplaced(tokens: &[Token], marks: &[Mark]) -> Vec<Wrong> {
-    let mut wrong = Vec::new();
-    for token in tokens {
-        if let TokenKind::Invalid(reason) = &token.kind {
-            wrong.push(Wrong::new(token.range.clone(), format!("the template has {reason}")));
+fn misplaced(flat: &str, tokens: &[Token], marks: &[Mark]) -> Vec<Wrong> {
+    let invalid = tokens.iter().filter_map(|token| match &token.kind {
+        TokenKind::Invalid(reason) => {
+            Some(Wrong::new(token.range.clone(), format!("the template has {reason}")))
         }
-    }
+        _ => None,
+    });
+    let mut wrong: Vec<Wrong> = invalid.collect();
     for mark in marks {
-        let token = token_at(tokens, mark);
-        match (&mark.what, token) {
-            (What::Open { .. } | What::Close, Some(_)) => wrong.push(Wrong::new(
-                mark.range.clone(),
-                "a clause cannot begin or end in a quoted text",
-            )),
-            (What::Hole { .. } | What::Constant { .. }, None) => {
-                wrong.push(Wrong::new(mark.range.clone(), "a hole in a comment does nothing"));
-            }
-            _ => {}
-        }
+        let is_bracket = matches!(mark.what, What::Open { .. } | What::Close);
+        let message = match (is_bracket, token_at(tokens, mark)) {
+            (true, Some(_)) => "a clause cannot begin or end in a quoted text",
+            (_, None) if is_in_comment(flat, tokens, mark) => "this does nothing in a comment",
+            _ => continue,
+        };
+        wrong.push(Wrong::new(mark.range.clone(), message));
     }
     wrong
+}
+
+/// Whether a mark that is in no token is in a comment, which ends with its line.
+fn is_in_comment(flat: &str, tokens: &[Token], mark: &Mark) -> bool {
+    let before = tokens.iter().take_while(|token| token.range.end <= mark.range.start).last();
+    let gap = flat.get(before.map_or(0, |token| token.range.end)..mark.range.start);
+    let line = gap.unwrap_or_default().rsplit('\n').next().unwrap_or_default();
+    line.contains('#')
 }
 
 fn token_at<'a>(tokens: &'a [Token], mark: &Mark) -> Option<&'a Token> {
@@ -157,7 +162,7 @@ fn token_at<'a>(tokens: &'a [Token], mark: &Mark) -> Option<&'a Token> {
 
 fn slots(tokens: &[Token], marks: &[Mark], wrong: &mut Vec<Wrong>) -> Vec<Slot> {
     let mut slots = Vec::new();
-    for token in tokens {
+    for token in tokens.iter().filter(|token| !matches!(token.kind, TokenKind::Invalid(_))) {
         let holes: Vec<_> = marks
             .iter()
             .filter(|mark| matches!(mark.what, What::Hole { .. } | What::Constant { .. }))

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::kind::Kind;
 use super::pieces::Pieces;
-use super::print::{Printed, print};
+use super::print::{Manner, Printed, print};
 use super::sample::named;
 use crate::arguments::{ArgumentError, ArgumentErrors};
 use crate::bound::Bound;
@@ -43,8 +43,9 @@ impl Plan {
     /// The command with these arguments in it, which are checked and have their defaults.
     pub(crate) fn bind(&self, arguments: Map<String, Value>) -> Result<Bound, ArgumentErrors> {
         let template = self.template(&arguments)?;
-        let command = print(&template.pieces, &arguments, false);
-        let destination = self.destination.as_ref().map(|pieces| print(pieces, &arguments, false));
+        let command = print(&template.pieces, &arguments, Manner::Command);
+        let destination =
+            self.destination.as_ref().map(|pieces| print(pieces, &arguments, Manner::Command));
         let destination = destination.transpose();
         let (command, destination) = match (command, destination) {
             (Ok(command), Ok(destination)) => (command, destination),

@@ -47,15 +47,31 @@ impl Printed {
     }
 }
 
-/// Fills a template. `is_veiled` puts names in the places of values that must not be shown.
+/// How a template is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// As a command or SQL: blanks around what is left out are one.
+    Command,
+    /// The same, with names in the places of values that must not be shown.
+    Veiled,
+    /// As it is written.
+    Prose,
+}
+
+/// Fills a template.
 pub(crate) fn print(
     pieces: &Pieces,
     arguments: &Map<String, Value>,
-    is_veiled: bool,
+    manner: Manner,
 ) -> Result<Printed, ArgumentErrors> {
+    let printed = Printed::default();
     let mut printer =
-        Printer { arguments, is_veiled, printed: Printed::default(), errors: Vec::new() };
+        Printer { arguments, manner, printed, errors: Vec::new(), ends_with_text: true };
     printer.pieces(&pieces.0);
+    if manner != Manner::Prose && printer.ends_with_text {
+        let length = printer.printed.text.trim_end().len();
+        printer.printed.text.truncate(length);
+    }
     match printer.errors.is_empty() {
         true => Ok(printer.printed),
         false => Err(ArgumentErrors(printer.errors)),
@@ -64,19 +80,18 @@ pub(crate) fn print(
 
 struct Printer<'a> {
     arguments: &'a Map<String, Value>,
-    is_veiled: bool,
+    manner: Manner,
     printed: Printed,
     errors: Vec<ArgumentError>,
+    /// Whether the last that was printed stands in the template, and is no argument.
+    ends_with_text: bool,
 }
 
 impl Printer<'_> {
     fn pieces(&mut self, pieces: &[Piece]) {
         for piece in pieces {
             match piece {
-                Piece::Text { text, at } => {
-                    let origin = at.map(|at| at..at + text.len());
-                    self.printed.push(text, origin);
-                }
+                Piece::Text { text, at } => self.written(text, *at),
                 Piece::Slot(slot) => self.slot(slot),
                 Piece::Clause { when, pieces } => {
                     if when.holds(self.arguments) {
@@ -85,6 +100,22 @@ impl Printer<'_> {
                 }
             }
         }
+    }
+
+    /// Text as it is written. No piece begins or ends in a token or in a comment, so that blanks at its
+    /// beginning mean nothing after others.
+    fn written(&mut self, text: &str, at: Option<usize>) {
+        let so_far = &self.printed.text;
+        let is_after_blank =
+            self.ends_with_text && (so_far.is_empty() || so_far.ends_with([' ', '\n']));
+        let tidy = match self.manner {
+            Manner::Prose => text,
+            _ if is_after_blank => text.trim_start(),
+            _ => text,
+        };
+        let skipped = text.len() - tidy.len();
+        self.printed.push(tidy, at.map(|at| at + skipped..at + text.len()));
+        self.ends_with_text = true;
     }
 
     fn slot(&mut self, slot: &Slot) {
@@ -98,11 +129,12 @@ impl Printer<'_> {
         };
         if let Some(text) = text {
             self.printed.push(&text, Some(slot.range.clone()));
+            self.ends_with_text = false;
         }
     }
 
     fn query(&mut self, pieces: &Pieces, at: Option<usize>) -> Option<String> {
-        match print(pieces, self.arguments, self.is_veiled) {
+        match print(pieces, self.arguments, self.manner) {
             Ok(printed) => {
                 let text = quote(&printed.text);
                 self.printed.query = Some((Box::new(printed), at));
@@ -137,7 +169,9 @@ impl Printer<'_> {
         for part in parts {
             match part {
                 Part::Text(part) => text.push_str(part),
-                Part::Constant { shown, .. } if self.is_veiled => text.push_str(shown),
+                Part::Constant { shown, .. } if self.manner == Manner::Veiled => {
+                    text.push_str(shown)
+                }
                 Part::Constant { text: part, .. } => text.push_str(part),
                 Part::Argument(name) => match self.argument(name)? {
                     Value::String(value) => text.push_str(value),

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::pieces::{Form, Pieces, Slot};
-use super::print::print;
+use super::print::{Manner, print};
 use super::scan::{What, Wrong, scan};
 use super::sql::{built, part};
 use crate::arguments::{ArgumentError, ArgumentErrors};
@@ -54,7 +54,7 @@ impl Prose {
         });
         let errors: Vec<_> = unknown.chain(missing).collect();
         match errors.is_empty() {
-            true => print(&self.0, arguments, false).map(|printed| printed.text),
+            true => print(&self.0, arguments, Manner::Prose).map(|printed| printed.text),
             false => Err(ArgumentErrors(errors)),
         }
     }

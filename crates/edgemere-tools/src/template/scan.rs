@@ -31,9 +31,9 @@ pub(crate) enum What {
 /// On what a clause depends beside its holes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Condition {
-    /// `[[?name: … ]]`: the argument is given, and is not false.
+    /// `[[?name … ]]`: the argument is given, and is not false.
     Given(String),
-    /// `[[!name: … ]]`: it is not given, or is false.
+    /// `[[!name … ]]`: it is not given, or is false.
     Absent(String),
 }
 
@@ -199,11 +199,12 @@ fn is_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
-/// The condition that a clause begins with, and how long it is with its colon.
+/// The condition that a clause begins with, and how long it is with the blank or colon after it.
 fn condition(inside: &str) -> (Option<Condition>, usize) {
     let named = |sign: char| {
-        let (name, _) = inside.strip_prefix(sign)?.split_once(':')?;
-        is_name(name).then(|| name.to_owned())
+        let rest = inside.strip_prefix(sign)?;
+        let end = rest.find(|c: char| c.is_whitespace() || c == ':')?;
+        rest.get(..end).filter(|name| is_name(name)).map(str::to_owned)
     };
     match (named('?'), named('!')) {
         (Some(name), _) => (Some(Condition::Given(name.clone())), name.len() + 2),
@@ -233,14 +234,14 @@ mod tests {
     #[test]
     fn holes_clauses_and_values_are_found() {
         assert_eq!(
-            marks("get {a} where [[ b = {t:b} and ]] c = \"${N}\" [[!d: e ]][[?f:g]] {{h}} $${N}"),
+            marks("get {a} where [[ b = {t:b} and ]] c = \"${N}\" [[!d e ]][[?f:g]] {{h}} $${N}"),
             [
                 "{a} Value a",
                 "[[ None",
                 "{t:b} Table b",
                 "]]",
                 "${N} = v w (${N})",
-                "[[!d: Some(Absent(\"d\"))",
+                "[[!d  Some(Absent(\"d\"))",
                 "]]",
                 "[[?f: Some(Given(\"f\"))",
                 "]]",

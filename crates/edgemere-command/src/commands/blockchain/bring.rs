@@ -14,6 +14,8 @@ use crate::near;
 /// What is wanted of the policies.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Bring {
+    /// The policies right below, in their place.
+    children: bool,
     pick: Option<Pick>,
     unique: bool,
     /// The columns to sort by; all in order when there are none.
@@ -62,8 +64,8 @@ enum Item {
 }
 
 /// The words that can follow `bring.`.
-const HOW: [&str; 9] =
-    ["json", "table", "sort", "unique", "count", "first", "recent", "last", "ip_port"];
+const HOW: [&str; 10] =
+    ["json", "table", "sort", "unique", "count", "first", "recent", "last", "ip_port", "children"];
 
 impl Bring {
     /// Takes `bring…` if it is next.
@@ -87,6 +89,11 @@ impl Bring {
         Ok(Some(bring))
     }
 
+    /// Whether not the policies themselves are wanted, but those right below them.
+    pub(super) fn wants_children(&self) -> bool {
+        self.children
+    }
+
     fn take_how(&mut self, how: &str, cursor: &Cursor<'_>) -> Result<(), Error> {
         match how {
             "json" if self.shape == Shape::Count => self.shape = Shape::CountJson,
@@ -97,6 +104,7 @@ impl Bring {
             "ip_port" => self.shape = Shape::IpPort,
             "sort" => self.sort = Some(Vec::new()),
             "unique" => self.unique = true,
+            "children" => self.children = true,
             "first" => self.pick = Some(Pick::First),
             "recent" => self.pick = Some(Pick::Recent),
             "last" => self.pick = Some(Pick::Last),
@@ -213,7 +221,8 @@ impl fmt::Display for Bring {
             Shape::CountJson => Some("count.json"),
             Shape::IpPort => Some("ip_port"),
         };
-        for how in self.unique.then_some("unique").into_iter().chain(pick).chain(shape) {
+        let children = self.children.then_some("children").into_iter();
+        for how in children.chain(self.unique.then_some("unique")).chain(pick).chain(shape) {
             write!(f, ".{how}")?;
         }
         if let Some(columns) = &self.sort {

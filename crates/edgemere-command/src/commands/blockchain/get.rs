@@ -1,9 +1,11 @@
 //! `blockchain get`: the policies of the ledger, chosen by type and conditions, and what of them
 //! is wanted.
 
+use std::collections::HashSet;
 use std::fmt;
+use std::sync::Arc;
 
-use edgemere_ledger::Kinds;
+use edgemere_ledger::{Condition, Kinds, Ledger, Policy};
 
 use super::bring::Bring;
 use crate::commands::Declared;
@@ -40,7 +42,8 @@ that have its attributes.
 
 \"bring\" takes attributes out of the policies: bring [operator][name] \" at \" [operator][ip] \
 separator = \\n. [*] stands for the policy's type. HOW is one or more of: json, table, sort or \
-sort(COLUMN, …), unique, count, first (by date), recent (by date), last (in the ledger), ip_port.
+sort(COLUMN, …), unique, count, first (by date), recent (by date), last (in the ledger), ip_port, \
+children (in the place of the policies, those that name them as their parent).
 
 \"format\" and \"extract\" may stand anywhere among the conditions and are never conditions \
 themselves; an attribute of that name is written in brackets, [format] = x.",
@@ -94,12 +97,24 @@ themselves; an attribute of that name is written in brackets, [format] = x.",
             kinds => Kinds::Named(kinds.to_vec()),
         };
         let condition = self.filter.condition(&context.node.variables)?;
-        let policies = context.node.ledger().select(&kinds, &condition);
+        let ledger = context.node.ledger();
+        let mut policies = ledger.select(&kinds, &condition);
+        if self.bring.as_ref().is_some_and(Bring::wants_children) {
+            policies = children(ledger, &policies);
+        }
         match &self.bring {
             None => Ok(Reply::policies(policies)),
             Some(bring) => bring.apply(policies),
         }
     }
+}
+
+/// The policies that name one of these as their parent.
+fn children(ledger: &Ledger, policies: &[Arc<Policy>]) -> Vec<Arc<Policy>> {
+    let parents: HashSet<&str> = policies.iter().filter_map(|policy| policy.id()).collect();
+    let mut all = ledger.select(&Kinds::All, &Condition::True);
+    all.retain(|policy| policy.text("parent").is_some_and(|parent| parents.contains(parent)));
+    all
 }
 
 fn parse_kinds(cursor: &mut Cursor<'_>) -> Result<Vec<String>, Error> {

@@ -179,7 +179,7 @@ fn all_additions_work() {
     let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(
         words,
-        "sql \"water\" format = \"json\" \"SELECT pump, max(temperature) AS hottest FROM readings WHERE \
+        "sql \"water\" format = \"mcp:columns\" \"SELECT pump, max(temperature) AS hottest FROM readings WHERE \
          site = 'o''hara' AND temperature > 80 AND ts > (now() - 1 day) AND pump IN ('a', 'b''') AND \
          note LIKE '%''x%' GROUP BY pump ORDER BY hottest DESC\""
     );

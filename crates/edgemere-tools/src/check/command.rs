@@ -16,8 +16,10 @@ use crate::words::unknown_hint;
 /// What the server knows of itself, and the command that tells it.
 const INTERNAL: [(&str, &str); 1] = [("server_info", "get version where format = mcp")];
 
-/// The format of a query whose form says none.
-const QUERY_FORMAT: &str = "json";
+/// The format of a query whose form says none: as response parsers know it when there is one, else
+/// the one whose rows are given in pages.
+const PARSED_FORMAT: &str = "json";
+const ROWS_FORMAT: &str = "mcp:columns";
 
 /// A command's templates, before they were tried.
 #[derive(Debug)]
@@ -210,7 +212,7 @@ impl Drafting<'_, '_> {
         let query = self.compiled(&pointer, true, sql::compile(text, self.checking.surroundings));
         let name = command::compile(database, None, self.checking.surroundings);
         let name = self.compiled(&format!("{}/database", self.pointer), true, name);
-        let format = self.form.format.as_deref().unwrap_or(QUERY_FORMAT);
+        let format = self.query_format();
         let mut builder = Builder::new("");
         builder.add("sql ");
         let mut pieces = builder.finish().0;
@@ -230,9 +232,17 @@ impl Drafting<'_, '_> {
             self.wrong("build_sql", message, None);
             return None;
         }
-        let format = self.form.format.as_deref().unwrap_or(QUERY_FORMAT);
+        let format = self.query_format();
         let template = build::template(self.properties, format);
         self.unwritten("build_sql", &template)
+    }
+
+    fn query_format(&self) -> &str {
+        let usual = match self.form.response_parser {
+            Some(_) => PARSED_FORMAT,
+            None => ROWS_FORMAT,
+        };
+        self.form.format.as_deref().unwrap_or(usual)
     }
 
     fn internal(&mut self) -> Option<Draft> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use edgemere_command::results::{Answer, ResultRows};
-use edgemere_command::{Access, Command, Kind, Media, Principal, Rendered, Request};
+use edgemere_command::{Access, Command, Format, Kind, Media, Principal, Rendered, Request};
 use mcp_serve::{Call, Outcome};
 use serde_json::Value;
 
@@ -78,7 +78,7 @@ impl Executor {
         testing.bound(&bound);
         let command = checked(&bound)?;
         let request = self.request(&bound, &self.principal_of(call));
-        if tool.parser().is_some() || command.format().is_some() {
+        if tool.parser().is_some() || !takes_rows(command.format()) {
             let started = Instant::now();
             let reply = self.commands.reply(&request).await?;
             return self.value(tool, &bound, reply, started, testing).await;
@@ -166,6 +166,11 @@ fn checked(bound: &Bound) -> Result<Command, Failure> {
         return Err(Failure::new(Kind::Internal, message, None));
     }
     Ok(command)
+}
+
+/// Whether rows in that format are given in pages: in the one that is made for it, or in none.
+fn takes_rows(format: Option<Format>) -> bool {
+    matches!(format, None | Some(Format::McpColumns))
 }
 
 /// A reply as a value: JSON as it is, all else as text.

@@ -4,6 +4,7 @@ mod access;
 mod answers;
 mod network;
 mod reload;
+mod shipped;
 mod stdio;
 
 use std::path::PathBuf;

@@ -1,12 +1,18 @@
 //! stdio as it is used: a process of its own, whose stdin ends.
 
+#![cfg(unix)]
+
 mod common;
 
-use std::{path::PathBuf, process::Stdio};
+use std::{
+    fs::File,
+    os::fd::OwnedFd,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
 
 use common::wire::Wire;
 use serde_json::json;
-use tokio::process::Command;
 
 /// Examples are built with the tests, into a folder beside theirs.
 fn example(name: &str) -> PathBuf {
@@ -22,10 +28,11 @@ async fn a_process_is_served_over_its_pipes_and_ends_with_them() {
         .arg("--stdio")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .kill_on_drop(true)
         .spawn()
         .expect("the example is built by `cargo test -p mcp-serve`");
-    let mut wire = Wire::over(child.stdout.take().unwrap(), child.stdin.take().unwrap());
+    let pipe = |end: OwnedFd| tokio::fs::File::from_std(File::from(end));
+    let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut wire = Wire::over(pipe(stdout.into()), pipe(stdin.into()));
     wire.send(common::http::initialize("2025-11-25")).await;
     assert_eq!(wire.receive().await["result"]["serverInfo"]["name"], "conformance");
     wire.send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
@@ -46,6 +53,7 @@ async fn a_process_is_served_over_its_pipes_and_ends_with_them() {
     let rest = wire.hang_up().await;
     assert_eq!(rest.len(), 1);
     assert_eq!(rest[0]["id"], 2);
-    let status = common::soon(child.wait()).await.unwrap();
+    let ended = tokio::task::spawn_blocking(move || child.wait());
+    let status = common::soon(ended).await.unwrap().unwrap();
     assert!(status.success(), "{status}");
 }

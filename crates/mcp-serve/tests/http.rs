@@ -200,7 +200,8 @@ async fn open_sse(router: &Router, path: &str) -> (Events, String) {
 
 #[tokio::test]
 async fn messages_for_an_sse_session_come_from_its_principal() {
-    let router = router(Limits::default());
+    let server = common::server(Limits::default());
+    let router = server.router(Access::loopback());
     for path in ["/sse", "/mcp/sse"] {
         let (mut events, address) = open_sse(&router, path).await;
         let begin = || in_session(&address, None, &initialize("2024-11-05"));
@@ -214,7 +215,7 @@ async fn messages_for_an_sse_session_come_from_its_principal() {
         let (status, reply) = json_of(ask_as(&router, "alice", bad).await).await;
         assert_eq!((status.as_u16(), &reply["error"]["code"]), (400, &json!(-32600)));
         drop(events);
-        common::until("the session has ended", || true).await;
+        common::until("the session has ended", || server.figures().sessions_open == 0).await;
     }
     let bare = request("POST", "/messages/").body(Body::from("{}")).unwrap();
     assert_eq!(refused(&router, bare).await.0, 400);

@@ -70,7 +70,13 @@ pub(crate) fn build_dev() -> Result<PathBuf> {
     Ok(build_beside_tests()?.join(executable("edgemere")))
 }
 
-/// Builds one of xtask's examples in the dev profile, and says where it is.
+/// Builds an example of one crate alone, in the dev profile, and says where it is.
+pub(crate) fn build_example_of(package: &str, name: &str) -> Result<PathBuf> {
+    run(&mut cargo(&["build", "--quiet", "--package", package, "--example", name]))?;
+    Ok(target_folder()?.join("debug/examples").join(executable(name)))
+}
+
+/// Builds one of the workspace's examples in the dev profile, and says where it is.
 pub(crate) fn build_example(name: &str) -> Result<PathBuf> {
     Ok(build_beside_tests()?.join("examples").join(executable(name)))
 }
@@ -78,7 +84,7 @@ pub(crate) fn build_example(name: &str) -> Result<PathBuf> {
 /// Asks for all that the chores run, of the whole workspace: only then does cargo choose the same
 /// features of every dependency as for the tests, and builds nothing twice.
 fn build_beside_tests() -> Result<PathBuf> {
-    let what = ["--bin", "edgemere", "--example", "reference"];
+    let what = ["--bin", "edgemere", "--example", "reference", "--example", "conformance"];
     run(cargo(&["build", "--quiet", "--workspace"]).args(what))?;
     Ok(target_folder()?.join("debug"))
 }

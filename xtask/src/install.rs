@@ -48,6 +48,13 @@ pub(crate) const CARGO_FUZZ: Tool = Tool {
     remedy: Remedy::Run(&["cargo", "install", "cargo-fuzz", "--locked"]),
 };
 
+/// Installs the conformance suite, and the Node that it needs.
+pub(crate) const NPM: Tool = Tool {
+    name: "npm",
+    check: &["npm", "--version"],
+    remedy: Remedy::Run(&["apt-get", "install", "--yes", "npm"]),
+};
+
 /// Makes the namespaces in which tests cut the network.
 #[cfg(target_os = "linux")]
 pub(crate) const IPROUTE2: Tool = Tool {

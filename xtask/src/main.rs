@@ -11,6 +11,7 @@
 
 mod bench;
 mod cargo;
+mod conformance;
 mod docs;
 mod fuzz;
 mod http;
@@ -37,6 +38,8 @@ enum Chore {
     Docs(docs::Args),
     /// Measure a node: latency, throughput, memory, start
     Bench(bench::Args),
+    /// Run the official conformance suite of MCP
+    Conformance(conformance::Args),
     /// Feed random input to everything that reads bytes from outside
     Fuzz(fuzz::Args),
 }
@@ -57,6 +60,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Replay(args) => replay::run(&args),
         Chore::Docs(args) => docs::run(&args),
         Chore::Bench(args) => bench::run(&args),
+        Chore::Conformance(args) => conformance::run(&args),
         Chore::Fuzz(args) => fuzz::run(&args),
     }
 }

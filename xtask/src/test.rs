@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use crate::{
     cargo::{cargo, run as run_command},
-    docs,
+    conformance, docs,
     install::{self, Tool},
     replay,
 };
@@ -82,12 +82,20 @@ const STEPS: &[Step] = &[
         tools: &[],
         run: replay::run_all,
     },
+    Step {
+        name: "conformance",
+        about: "MCP's own conformance suite passes, in both eras of the protocol",
+        advice: "see `cargo xtask conformance`; the fixtures are in \
+                 crates/mcp-serve/examples/conformance",
+        tools: &[install::NPM],
+        run: conformance::run_all,
+    },
 ];
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     if args.list {
         for Step { name, about, .. } in STEPS {
-            println!("{name:<10} {about}");
+            println!("{name:<12} {about}");
         }
         return Ok(());
     }

@@ -44,7 +44,8 @@ const FENCES: &[(&[&str], &[&str])] = &[
     (&["anyhow", "clap_complete"], &["edgemere", "xtask"]),
     // Serving a clap tree as tools is all that clap-serve is for.
     (&["clap"], &["edgemere", "xtask", "clap-serve"]),
-    (&["axum", "reqwest", "rustyline"], &["edgemere"]),
+    (&["reqwest", "rustyline"], &["edgemere"]),
+    (&["axum"], &["edgemere", "mcp-serve"]),
     (&["datafusion", "sqlparser", "arrow", "parquet"], &["edgemere-engine"]),
     (&["rmcp"], &["mcp-serve"]),
 ];

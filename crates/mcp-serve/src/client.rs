@@ -155,7 +155,10 @@ impl ClientLink {
             Ok(Ok(())) => {}
             Ok(Err(_)) => self.cancelled.cancel(),
             Err(_) => {
-                self.core.counters.streams_cut.add(1);
+                // A session counts its own.
+                if self.session.is_none() {
+                    self.core.counters.streams_cut.add(1);
+                }
                 self.cancelled.cancel();
             }
         }

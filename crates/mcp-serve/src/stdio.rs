@@ -10,6 +10,7 @@ use serde::Deserialize;
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
     sync::mpsc,
+    task::AbortHandle,
 };
 
 use crate::{
@@ -37,9 +38,12 @@ pub(crate) async fn serve(
         unread_time_max: core.limits.unread_time_max,
         counters: core.counters.clone(),
     };
+    // Also when this future is dropped before it ends.
+    let mut ends = Ends { core: core.clone(), session: session.clone(), tasks: Vec::new() };
     let lines = Lines::new(reader, core.limits.body_bytes_max);
     let reads = tokio::spawn(read(lines, session.clone(), queue));
     let mut writes = tokio::spawn(write(writer, messages, session.clone(), core.clone()));
+    ends.tasks = vec![reads.abort_handle(), writes.abort_handle()];
     let handler = Handler { core: core.clone(), principal };
     let served = handler.serve(Channel::new(session.clone(), inbox, out)).await;
     match served {
@@ -51,10 +55,21 @@ pub(crate) async fn serve(
     // The queue's last sender is gone with the reader: what is in it is written, and no more comes.
     match tokio::time::timeout(WRITE_TIME_MAX, &mut writes).await {
         Ok(written) => written.unwrap_or(Ok(())),
-        Err(_) => {
-            writes.abort();
-            Err(io::Error::new(io::ErrorKind::TimedOut, "nobody reads the answers"))
-        }
+        Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "nobody reads the answers")),
+    }
+}
+
+/// Ends a session and its tasks when it is dropped.
+struct Ends {
+    core: Arc<Core>,
+    session: Arc<Session>,
+    tasks: Vec<AbortHandle>,
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.core.sessions.close(&self.session.id);
+        self.tasks.iter().for_each(AbortHandle::abort);
     }
 }
 

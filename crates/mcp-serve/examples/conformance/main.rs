@@ -15,7 +15,9 @@ async fn main() -> std::io::Result<()> {
     let mut identity = Identity::new("conformance", env!("CARGO_PKG_VERSION"));
     identity.title = Some("The conformance suite's fixtures".to_owned());
     identity.instructions = Some("Call the tools that the suite names.".to_owned());
-    let server = Server::new(identity, Limits::default());
+    // The suite makes many tasks in a short time, and may be run again.
+    let limits = Limits { tasks_max: 4096, tasks_per_principal_max: 4096, ..Limits::default() };
+    let server = Server::new(identity, limits);
     server.offer(catalog(&server, false));
     if std::env::args().any(|arg| arg == "--stdio") {
         return server.serve_stdio().await;

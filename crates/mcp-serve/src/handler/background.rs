@@ -78,13 +78,13 @@ impl Handler {
         loop {
             tokio::select! {
                 biased;
-                end = &mut ended => return Given::End(end.unwrap_or_else(|_| Err(cancelled()))),
                 task = escalation.becomes_task() => {
                     stops.disarm();
                     let mut result = CreateTaskResult::new(task.seed());
                     self.sign(&mut result.meta, cx);
                     return Given::Task(Box::new(result));
                 }
+                end = &mut ended => return Given::End(end.unwrap_or_else(|_| Err(cancelled()))),
                 () = &mut long, if may_escalate => may_escalate = escalation.escalate(),
                 () = cx.ct.cancelled() => return Given::End(Ok(End::Cancelled)),
             }

@@ -15,7 +15,7 @@ use rmcp::{
 };
 
 use super::{Asker, Handler};
-use crate::{Fault, hub::Change, session::Session, wire};
+use crate::{Fault, client::is_modern, hub::Change, session::Session, wire};
 
 /// How long a client may take from one page to the next.
 const CURSOR_TTL: Duration = Duration::from_secs(3600);
@@ -33,12 +33,14 @@ struct List<'a> {
 
 /// Fills in what all lists have.
 macro_rules! list {
-    ($handler:expr, $cx:expr, $list:ident, $field:ident, $page:expr) => {{
+    ($handler:expr, $cx:expr, $list:ident, $page:expr) => {{
         let (entries, next_cursor) = $page;
         let mut result = $list::with_all_items(entries);
         result.next_cursor = next_cursor;
-        result.ttl_ms = Some($handler.list_ttl_ms());
-        result.cache_scope = Some(CacheScope::Private);
+        if is_modern($cx) {
+            result.ttl_ms = Some($handler.list_ttl_ms());
+            result.cache_scope = Some(CacheScope::Private);
+        }
         $handler.sign(&mut result.meta, $cx);
         result
     }};
@@ -55,7 +57,7 @@ impl Handler {
         let tools = offer.tools_of(asker.toolset.as_deref());
         let list = List { name: "tools", generation: offer.generation, asker };
         let page = self.page(&list, tools, request)?;
-        Ok(list!(self, cx, ListToolsResult, tools, page))
+        Ok(list!(self, cx, ListToolsResult, page))
     }
 
     pub(super) fn prompts_list(
@@ -67,7 +69,7 @@ impl Handler {
         let offer = self.core.offer();
         let list = List { name: "prompts", generation: offer.generation, asker };
         let page = self.page(&list, offer.prompts.clone(), request)?;
-        Ok(list!(self, cx, ListPromptsResult, prompts, page))
+        Ok(list!(self, cx, ListPromptsResult, page))
     }
 
     pub(super) fn templates_list(
@@ -79,7 +81,7 @@ impl Handler {
         let offer = self.core.offer();
         let list = List { name: "templates", generation: offer.generation, asker };
         let page = self.page(&list, offer.templates(), request)?;
-        Ok(list!(self, cx, ListResourceTemplatesResult, resource_templates, page))
+        Ok(list!(self, cx, ListResourceTemplatesResult, page))
     }
 
     pub(super) async fn resources_list(
@@ -100,7 +102,7 @@ impl Handler {
         let resources = self.run_or_fail(&asker, &cx, &context, work).await?;
         let list = List { name: "resources", generation: offer.generation, asker: &asker };
         let page = self.page(&list, resources, request)?;
-        Ok(list!(self, &cx, ListResourcesResult, resources, page))
+        Ok(list!(self, &cx, ListResourcesResult, page))
     }
 
     /// The page that was asked for. A cursor is sealed: it is of this list and this principal, and

@@ -9,6 +9,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
+use rmcp::model::RequestId;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -79,7 +80,7 @@ impl Http {
             Err(refused) => return *refused,
         };
         accept_both(&mut parts.headers);
-        let opened = match self.session(&parts, method.as_deref()) {
+        let opened = match self.session(&parts, method.as_deref(), id.as_ref()) {
             Ok(opened) => opened,
             Err(refusal) => return refused(refusal, id),
         };
@@ -134,16 +135,26 @@ impl Http {
     }
 
     /// Checks the session of a message, or opens one for a client that begins.
-    fn session(&self, parts: &Parts, method: Option<&str>) -> Result<Option<Opened>, Refused> {
+    fn session(
+        &self,
+        parts: &Parts,
+        method: Option<&str>,
+        request: Option<&Value>,
+    ) -> Result<Option<Opened>, Refused> {
         if is_stateless(&parts.headers) {
             return Ok(None);
         }
         let principal = principal(&parts.extensions);
         match parts.headers.get(SESSION_ID) {
-            Some(id) => match self.find(id, &principal) {
-                Some(_) => Ok(None),
-                None => Err(Refused::NoSession),
-            },
+            Some(id) => {
+                let session = self.find(id, &principal).ok_or(Refused::NoSession)?;
+                let request = request.filter(|_| method.is_some());
+                let request = request.and_then(|id| RequestId::deserialize(id).ok());
+                match request.is_some_and(|request| session.streams.has(&request)) {
+                    true => Err(Refused::Twice),
+                    false => Ok(None),
+                }
+            }
             None if method == Some("initialize") => {
                 let opened = self.core.sessions.open(&principal, Transport::Http);
                 opened.map(Some).map_err(Refused::Session)
@@ -186,12 +197,18 @@ impl Http {
 /// Why a message was not passed on.
 enum Refused {
     NoSession,
+    /// A request of its id is under way.
+    Twice,
     Session(Refusal),
 }
 
 fn refused(refused: Refused, id: Option<Value>) -> Response {
     match refused {
         Refused::NoSession => reply::no_session(id),
+        Refused::Twice => {
+            let message = "a request of this id is under way";
+            reply::error(StatusCode::BAD_REQUEST, reply::INVALID_REQUEST, message, id)
+        }
         Refused::Session(refusal) => no_room(refusal, id),
     }
 }

@@ -81,7 +81,9 @@ impl Transport<RoleServer> for Channel {
                         Ok(()) => Ok(()),
                         Err(Timeout(_)) => {
                             // A reader that is this slow is not there: the session ends with it.
-                            counters.streams_cut.add(1);
+                            if !session.ended.is_cancelled() {
+                                counters.streams_cut.add(1);
+                            }
                             session.end();
                             Err(Unread)
                         }

@@ -160,12 +160,13 @@ impl Stream {
             Some(message) => {
                 state.read += 1;
                 let id = format!("{}-{}", self.key, state.read);
+                let is_last = state.is_done && index + 1 == state.kept.len();
                 drop(state);
                 self.read.notify_waiters();
                 let mut event = ServerSseMessage::default();
                 event.event_id = Some(id);
                 event.message = Some(message);
-                Next::Message(event)
+                Next::Message { event, is_last }
             }
             None if state.is_done => Next::Done,
             None => Next::NotYet,
@@ -174,7 +175,10 @@ impl Stream {
 }
 
 enum Next {
-    Message(ServerSseMessage),
+    Message {
+        event: ServerSseMessage,
+        is_last: bool,
+    },
     NotYet,
     /// All has been read.
     Done,
@@ -193,7 +197,11 @@ impl Reader {
         loop {
             let written = self.stream.written.notified();
             match self.stream.next(self.number) {
-                Next::Message(message) => return Some(message),
+                Next::Message { event, is_last } => {
+                    // Many do not read on after the answer: there is nothing to keep any more.
+                    self.done.take_if(|_| is_last).into_iter().for_each(|done| done());
+                    return Some(event);
+                }
                 Next::NotYet => written.await,
                 Next::Done => {
                     self.done.take().into_iter().for_each(|done| done());

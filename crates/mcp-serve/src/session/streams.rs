@@ -91,6 +91,11 @@ impl Streams {
         Some(stream.reader(0, move || streams.forget(&id)))
     }
 
+    /// Whether a request of this id is under way.
+    pub(crate) fn has(&self, request: &RequestId) -> bool {
+        lock(&self.requests).contains_key(request)
+    }
+
     /// Ends the connection that reads the stream of a request. It can be resumed.
     pub(crate) fn close(&self, request: &RequestId) {
         if let Some(stream) = lock(&self.requests).get(request) {

@@ -43,7 +43,6 @@ pub(crate) enum Refusal {
 }
 
 /// All sessions.
-#[derive(Debug)]
 pub(crate) struct Sessions {
     limits: Limits,
     counters: Arc<Counters>,
@@ -218,4 +217,11 @@ pub(crate) fn random_id() -> Option<String> {
     let mut bytes = [0_u8; ID_BYTES];
     getrandom::fill(&mut bytes).ok()?;
     Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Without the ids: they are secrets.
+impl std::fmt::Debug for Sessions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sessions").field("open", &self.len()).finish_non_exhaustive()
+    }
 }

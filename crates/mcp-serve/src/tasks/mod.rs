@@ -26,7 +26,6 @@ use crate::{Limits, Principal, lock::lock, session::random_id};
 const SWEEP: Duration = Duration::from_secs(5);
 
 /// The tasks of all principals.
-#[derive(Debug)]
 pub(crate) struct Tasks {
     max: usize,
     per_principal_max: usize,
@@ -89,5 +88,12 @@ impl Tasks {
                 }
             }
         });
+    }
+}
+
+/// Without the ids: they are secrets.
+impl std::fmt::Debug for Tasks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tasks").field("kept", &self.len()).finish_non_exhaustive()
     }
 }

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rmcp::model::{DetailedTask, InputRequests, JsonObject, TaskPayload};
+use rmcp::model::{DetailedTask, InputRequests, JsonObject, TaskPayload, TaskStatus};
 use rmcp::task_manager::current_timestamp;
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -122,9 +122,13 @@ impl Task {
         self.stop.cancel();
     }
 
-    /// What it is when it begins.
+    /// What it is when it begins, however far it may be by now.
     pub(crate) fn seed(&self) -> rmcp::model::Task {
-        self.detail().task
+        let mut task = self.detail().task;
+        task.status = TaskStatus::Working;
+        task.status_message = None;
+        task.last_updated_at.clone_from(&task.created_at);
+        task
     }
 
     /// What it is now.

@@ -1,0 +1,154 @@
+//! What a client may use, and what it is told when it wants more.
+
+mod common;
+
+use std::time::Duration;
+
+use axum::Router;
+use common::http::{Events, ask, ask_as, in_session, initialize, json_of, open, stateless};
+use mcp_serve::{Access, Limits, Server};
+use serde_json::{Value, json};
+
+fn start(limits: Limits) -> (Server, Router) {
+    let server = common::server(limits);
+    let router = server.router(Access::loopback());
+    (server, router)
+}
+
+fn call(tool: &str, arguments: Value) -> Value {
+    let params = json!({ "name": tool, "arguments": arguments });
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })
+}
+
+async fn called(router: &Router, who: &str, tool: &str, arguments: Value) -> Value {
+    json_of(ask_as(router, who, stateless("/mcp", call(tool, arguments))).await).await.1
+}
+
+#[tokio::test]
+async fn a_principal_has_so_many_calls_at_once() {
+    let (server, router) = start(Limits { calls_at_once_max: 2, ..Limits::default() });
+    let waiting = |who: &'static str| {
+        let router = router.clone();
+        tokio::spawn(async move { called(&router, who, "wait", json!({})).await })
+    };
+    let waits = [waiting("alice"), waiting("alice")];
+    common::until("two calls are under way", || server.figures().calls_open == 2).await;
+    let refused = called(&router, "alice", "echo", json!({})).await;
+    assert_eq!(refused["error"]["code"], -32029);
+    assert_eq!(refused["error"]["data"]["retryAfterMs"], 250);
+    assert_eq!(called(&router, "bob", "echo", json!({})).await["result"]["isError"], false);
+    // Who goes away makes room.
+    waits.iter().for_each(tokio::task::JoinHandle::abort);
+    common::until("nothing is under way", || server.figures().calls_open == 0).await;
+    assert_eq!(called(&router, "alice", "echo", json!({})).await["result"]["isError"], false);
+    assert_eq!(server.figures().refused_by_limit, 1);
+    assert_eq!(server.figures().calls_cancelled, 2);
+}
+
+#[tokio::test]
+async fn a_second_holds_so_many_calls() {
+    let (server, router) = start(Limits { calls_per_second_max: 5, ..Limits::default() });
+    let mut answers = Vec::new();
+    for _ in 0..20 {
+        answers.push(called(&router, "alice", "echo", json!({})).await);
+    }
+    let refused: Vec<_> = answers.iter().filter(|answer| !answer["error"].is_null()).collect();
+    assert!(!refused.is_empty() && refused.len() <= 15, "{}", refused.len());
+    assert_eq!(refused[0]["error"]["code"], -32029);
+    let wait = refused[0]["error"]["data"]["retryAfterMs"].as_u64().unwrap();
+    assert!((1..=200).contains(&wait), "{wait}");
+    assert_eq!(server.figures().refused_by_limit, refused.len() as u64);
+}
+
+#[tokio::test]
+async fn a_result_that_is_too_long_is_an_error_that_says_so() {
+    let (server, router) = start(Limits { result_bytes_max: 2000, ..Limits::default() });
+    assert_eq!(
+        called(&router, "a", "big", json!({ "bytes": 1000 })).await["result"]["isError"],
+        false
+    );
+    let long = called(&router, "a", "big", json!({ "bytes": 3000 })).await;
+    assert_eq!(long["result"]["isError"], true);
+    let text = long["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("at most 2000 are sent: ask for less"), "{text}");
+    assert_eq!(server.figures().results_too_long, 1);
+}
+
+#[tokio::test]
+async fn a_call_that_takes_too_long_is_stopped() {
+    let call_time_max = Duration::from_millis(30);
+    let (server, router) = start(Limits { call_time_max, ..Limits::default() });
+    let late = called(&router, "a", "wait", json!({})).await;
+    assert_eq!(late["result"]["isError"], true);
+    let text = late["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("the call took longer than 0.03 s"), "{text}");
+    let figures = server.figures();
+    assert_eq!((figures.calls_timed_out, figures.calls_failed, figures.calls_open), (1, 1, 0));
+}
+
+#[tokio::test]
+async fn sessions_that_nobody_uses_make_room_and_others_do_not() {
+    let limits = Limits { sessions_max: 3, sessions_per_principal_max: 2, ..Limits::default() };
+    let (server, router) = start(limits);
+    let first = open(&router, "/mcp", "alice").await;
+    let second = open(&router, "/mcp", "alice").await;
+    // The first one is read, so it is the second one that has to go.
+    let listen = common::http::request("GET", "/mcp").header("mcp-session-id", &first);
+    let listen = ask_as(&router, "alice", listen.body(axum::body::Body::empty()).unwrap()).await;
+    assert_eq!(listen.status(), 200);
+    let third = open(&router, "/mcp", "alice").await;
+    let status = |id: String| {
+        let router = router.clone();
+        let message = in_session("/mcp", Some(&id), &call("echo", json!({})));
+        async move { ask_as(&router, "alice", message).await.status().as_u16() }
+    };
+    assert_eq!(status(first.clone()).await, 200);
+    assert_eq!(status(second).await, 404);
+    assert_eq!(status(third).await, 200);
+    // All are read: there is no room for another one.
+    let _sse = ask_as(&router, "bob", sse()).await;
+    let full = ask_as(&router, "carol", in_session("/mcp", None, &initialize("2025-11-25"))).await;
+    assert_eq!(full.status(), 429);
+    assert_eq!(full.headers()["retry-after"], "30");
+    assert_eq!(json_of(full).await.1["id"], 0);
+    assert_eq!(ask_as(&router, "carol", sse()).await.status(), 429);
+    assert_eq!(server.figures().sessions_open, 3);
+}
+
+fn sse() -> axum::http::Request<axum::body::Body> {
+    common::http::request("GET", "/sse").body(axum::body::Body::empty()).unwrap()
+}
+
+#[tokio::test]
+async fn subscriptions_are_bounded() {
+    let (_server, router) = start(Limits { subscriptions_max: 2, ..Limits::default() });
+    let session = open(&router, "/mcp", "a").await;
+    for (book, code) in [(1, None), (2, None), (2, None), (3, Some(-32029))] {
+        let message = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "resources/subscribe",
+            "params": { "uri": format!("shelf://book/{book}") }
+        });
+        let response = ask_as(&router, "a", in_session("/mcp", Some(&session), &message)).await;
+        let answer = Events::of(response).message().await;
+        assert_eq!(answer["error"]["code"].as_i64(), code, "{book}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_ends_takes_no_more() {
+    let (server, router) = start(Limits::default());
+    let session = open(&router, "/mcp", "alice").await;
+    let (task, message) =
+        (router.clone(), in_session("/mcp", Some(&session), &call("wait", json!({}))));
+    let waits = tokio::spawn(async move {
+        let mut events = Events::of(ask_as(&task, "alice", message).await);
+        events.try_message().await
+    });
+    common::until("the call is under way", || server.figures().calls_open == 1).await;
+    common::soon(server.close()).await;
+    assert_eq!(common::soon(waits).await.unwrap(), None);
+    let figures = server.figures();
+    assert_eq!((figures.calls_open, figures.sessions_open), (0, 0));
+    let late = ask(&router, stateless("/mcp", call("echo", json!({})))).await;
+    assert_eq!(late.status(), 503);
+}

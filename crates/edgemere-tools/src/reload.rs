@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use mcp_serve::Server;
+use mcp_serve::{Catalog, Server};
 use tokio_util::sync::CancellationToken;
 
 use crate::file::surroundings::Surroundings;
@@ -103,7 +103,7 @@ impl Live {
     /// Loads and offers tools. A bad file is an error and nothing is offered.
     pub async fn start(server: Server, offer: Offer, origin: Origin) -> Result<Self, Problems> {
         let toolbox = load(&origin).await?;
-        server.offer(offer.catalog(&toolbox).await);
+        server.offer(offer.catalog(&toolbox).await?);
         let seen = stamps(toolbox.files());
         let state = State { toolbox, seen, loaded: SystemTime::now(), problems: None };
         Ok(Self { server, offer, origin, state: Arc::new(Mutex::new(state)) })
@@ -149,9 +149,9 @@ impl Live {
 
     async fn reload(&self, seen: Vec<Stamp>) {
         let file = &self.origin;
-        match load(file).await {
-            Ok(toolbox) => {
-                self.server.offer(self.offer.catalog(&toolbox).await);
+        match self.load_again().await {
+            Ok((toolbox, catalog)) => {
+                self.server.offer(catalog);
                 tracing::info!(%file, tools = toolbox.tools().len(), "tools loaded");
                 let seen = stamps(toolbox.files());
                 *self.lock() = State { toolbox, seen, loaded: SystemTime::now(), problems: None };
@@ -164,6 +164,12 @@ impl Live {
                 state.problems = Some(problems);
             }
         }
+    }
+
+    async fn load_again(&self) -> Result<(Toolbox, Catalog), Problems> {
+        let toolbox = load(&self.origin).await?;
+        let catalog = self.offer.catalog(&toolbox).await?;
+        Ok((toolbox, catalog))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {

@@ -44,6 +44,11 @@ impl Executor {
         &self.commands
     }
 
+    /// Who calls when the transport does not know.
+    pub(crate) fn principal(&self) -> &Principal {
+        &self.principal
+    }
+
     /// Carries out a call. Whatever goes wrong is an answer that says the next step.
     pub async fn call(&self, tool: &Tool, call: &Call, is_testing: bool) -> Outcome {
         let testing = Testing { tool: &tool.name, is_on: is_testing };

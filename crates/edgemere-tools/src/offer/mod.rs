@@ -3,6 +3,7 @@
 
 mod ask;
 mod complete;
+pub(crate) mod planned;
 mod prompts;
 mod resources;
 mod tables;
@@ -12,8 +13,10 @@ use std::sync::Arc;
 
 use mcp_serve::{Catalog, Server};
 
+use self::planned::Planned;
 use self::tables::Tables;
 use crate::execute::Executor;
+use crate::problem::Problems;
 use crate::toolbox::Toolbox;
 
 /// What carries out calls, and what tells clients of changes.
@@ -30,12 +33,13 @@ impl Offer {
         Self { executor, tables }
     }
 
-    /// The catalog of a file of tools.
-    pub async fn catalog(&self, toolbox: &Toolbox) -> Catalog {
+    /// The catalog of a file of tools. What cannot be planned is a problem of the file.
+    pub async fn catalog(&self, toolbox: &Toolbox) -> Result<Catalog, Problems> {
+        let planned = Planned::of(toolbox, &self.executor).await?;
         let toolbox = Arc::new(toolbox.clone());
         let mut catalog = Catalog::new();
         for index in 0..toolbox.tools().len() {
-            catalog = tools::add(catalog, &toolbox, index, &self.executor).await;
+            catalog = tools::add(catalog, &toolbox, index, &planned, &self.executor);
         }
         for toolset in toolbox.toolsets() {
             catalog = catalog.toolset(&toolset.name, &toolset.tools);
@@ -43,9 +47,10 @@ impl Offer {
         for index in 0..toolbox.prompts().len() {
             catalog = prompts::add(catalog, &toolbox, index);
         }
-        catalog
+        let catalog = catalog
             .resources(resources::Declared::new(&toolbox, &self.executor))
             .resources(self.tables.clone())
-            .completions(complete::Names::new(&self.executor))
+            .completions(complete::Names::new(&self.executor));
+        Ok(catalog)
     }
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use edgemere_command::Request;
 use mcp_serve::{Annotations, BoxFuture, Call, CallTool, Catalog, Fault, Outcome};
+use serde_json::{Map, Value};
 
+use super::planned::Planned;
 use crate::execute::Executor;
 use crate::result::schema;
 use crate::tool::{Kind, Tool};
@@ -29,30 +30,23 @@ impl CallTool for Offered {
 }
 
 /// Adds a tool to a catalog.
-pub(super) async fn add(
+pub(super) fn add(
     catalog: Catalog,
     toolbox: &Arc<Toolbox>,
     index: usize,
+    planned: &Planned,
     executor: &Executor,
 ) -> Catalog {
     let Some(tool) = toolbox.tools().get(index) else { return catalog };
-    let described = described(tool, executor).await;
-    let (toolbox, executor) = (Arc::clone(toolbox), executor.clone());
-    catalog.tool(described, Offered { toolbox, index, executor })
-}
-
-async fn described(tool: &Tool, executor: &Executor) -> mcp_serve::Tool {
-    let output_schema = match &tool.output_schema {
-        Some(schema) => Some(schema.clone()),
-        None => output_schema(tool, executor).await,
-    };
-    mcp_serve::Tool {
+    let described = mcp_serve::Tool {
         title: tool.title.clone(),
         input_schema: tool.input_schema.clone(),
-        output_schema,
+        output_schema: tool.output_schema.clone().or_else(|| output_schema(tool, planned)),
         annotations: annotations(tool),
         ..mcp_serve::Tool::new(&tool.name, &tool.description)
-    }
+    };
+    let (toolbox, executor) = (Arc::clone(toolbox), executor.clone());
+    catalog.tool(described, Offered { toolbox, index, executor })
 }
 
 /// Only what differs from what clients take for granted: each word is in every agent's context.
@@ -68,27 +62,10 @@ fn annotations(tool: &Tool) -> Annotations {
 }
 
 /// The schema of a tool's answers: of a query with known columns these, of others what is always so.
-async fn output_schema(
-    tool: &Tool,
-    executor: &Executor,
-) -> Option<serde_json::Map<String, serde_json::Value>> {
-    if tool.parser().is_some() {
-        return Some(schema::value());
-    }
+fn output_schema(tool: &Tool, planned: &Planned) -> Option<Map<String, Value>> {
     match tool.kind {
-        Kind::NetworkSql | Kind::LocalSql => {
-            let columns = columns(tool, executor).await;
-            Some(schema::rows(columns.as_deref()))
-        }
+        _ if tool.parser().is_some() => Some(schema::value()),
+        Kind::NetworkSql | Kind::LocalSql => Some(schema::rows(planned.columns(&tool.name))),
         Kind::Command | Kind::Internal | Kind::Cli => None,
     }
-}
-
-/// The columns of a query whose tables are there already.
-async fn columns(tool: &Tool, executor: &Executor) -> Option<Vec<(String, String)>> {
-    let bound = tool.sample()?;
-    let principal = executor.principal_of(&mcp_serve::Context::detached(Default::default()));
-    let request: Request = executor.request(&bound, &principal);
-    let columns = executor.commands().columns(&request).await.ok()?;
-    Some(columns.into_iter().map(|column| (column.name, column.type_name)).collect())
 }

@@ -1,21 +1,22 @@
 //! The JSON Schemas of answers, as far as they are known before a call: short, since every agent reads
 //! all of them.
 
+use edgemere_command::sql::ResultColumn;
 use serde_json::{Map, Value, json};
 
-/// The schema of rows: of any, or of known columns with EdgeLake's names of their types.
-pub(crate) fn rows(columns: Option<&[(String, String)]>) -> Map<String, Value> {
+/// The schema of rows: of any, or of known columns.
+pub(crate) fn rows(columns: Option<&[ResultColumn]>) -> Map<String, Value> {
     let row = match columns {
         None => json!({ "type": "array" }),
         Some(columns) => {
-            let items: Vec<_> = columns.iter().map(|(_, kind)| json_type(kind)).collect();
+            let items: Vec<_> = columns.iter().map(|column| json_type(&column.type_name)).collect();
             json!({ "type": "array", "prefixItems": items })
         }
     };
     let names = match columns {
         None => json!({ "type": "array" }),
         Some(columns) => {
-            let names: Vec<_> = columns.iter().map(|(name, _)| name).collect();
+            let names: Vec<_> = columns.iter().map(|column| &column.name).collect();
             json!({ "const": names })
         }
     };

@@ -24,6 +24,40 @@ fn a_bad_file_stops_the_start_and_says_where() {
     assert!(said.contains("\"command\""), "{said}");
 }
 
+/// Tools whose tables are there are planned when they are loaded.
+fn hottest(column: &str) -> String {
+    format!(
+        "version: \"1.0\"\ntools:\n  - name: hottest\n    description: The largest.\n    command:\n      \
+         sql: SELECT s, max({column}) AS largest FROM t WHERE n > {{above}} GROUP BY s\n      \
+         database: d\n      headers: {{destination: network}}\n    input_schema:\n      \
+         properties: {{above: {{type: number, default: 0}}}}\n"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sql_is_planned_when_it_is_loaded() {
+    let (folder, file) = folder_with(TOOLS);
+    let node = Node::start_in(folder, &["--tools", "tools.yaml"]);
+    super::store(&node, "t", 10).await;
+    let agent = Agent::of(&node);
+    std::fs::write(&file, hottest("m")).unwrap();
+    let said = wait_for("the problem", || {
+        let processes = node.run(&["get processes where format = json"]).0;
+        processes.contains("problems").then_some(processes)
+    });
+    assert!(said.contains("no column") && said.contains("the columns are"), "{said}");
+    assert_eq!(agent.tools().await.len(), 4);
+    std::fs::write(&file, hottest("n")).unwrap();
+    await_tools(&agent, 1);
+    let listed = agent.ask("tools/list", json!({})).await;
+    let schema = &listed["tools"][0]["outputSchema"]["properties"];
+    assert_eq!(schema["columns"], json!({ "const": ["s", "largest"] }));
+    let row = json!([{ "type": ["string", "null"] }, { "type": ["integer", "null"] }]);
+    assert_eq!(schema["rows"]["items"]["prefixItems"], row);
+    let (rows, _) = agent.rows("hottest", json!({ "above": 8 })).await;
+    assert_eq!(rows, [json!(["s2", 9])]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_good_change_takes_effect_and_after_a_bad_one_the_old_tools_stay() {
     let (folder, file) = folder_with(TOOLS);

@@ -26,6 +26,12 @@ pub trait Commands: Send + Sync + 'static {
     /// Where all rows of a query can be read as a stream; none when there is no such place.
     fn link(&self, request: &Request) -> Option<String>;
 
+    /// The version of what is known of the network, where that costs nothing: when it differs, there
+    /// may be other tables.
+    fn version(&self) -> Option<String> {
+        None
+    }
+
     /// The name of the node that answers.
     fn node_name(&self) -> String;
 }

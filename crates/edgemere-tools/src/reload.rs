@@ -17,6 +17,9 @@ use crate::toolbox::Toolbox;
 /// How often the files are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
+/// After how many looks a file that is wrong is tried again.
+const TRY_AGAIN: u64 = 4;
+
 /// Where tools come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
@@ -125,25 +128,42 @@ impl Live {
         }
     }
 
-    /// Loads the file again whenever it changes, until told to stop.
+    /// Loads the file again whenever it changes, and tells clients when there are other tables, until
+    /// told to stop.
     pub async fn watch(self, stop: CancellationToken) {
-        if !matches!(self.origin, Origin::File(_)) {
-            return;
-        }
-        loop {
+        let mut tables = self.offer.tables().await;
+        let mut version = self.offer.version();
+        for look in 1_u64.. {
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = tokio::time::sleep(LOOK_EVERY) => {}
             }
-            let (files, seen) = {
-                let state = self.lock();
-                let files: Vec<_> = state.seen.iter().map(|stamp| stamp.path.clone()).collect();
-                (files, state.seen.clone())
-            };
-            let now = tokio::task::spawn_blocking(move || stamps(&files)).await.unwrap_or_default();
-            if now != seen {
-                self.reload(now).await;
+            self.look_at_files(look).await;
+            if self.offer.version() != version {
+                version = self.offer.version();
+                let now = self.offer.tables().await;
+                if now != tables {
+                    tables = now;
+                    self.server.resources_changed();
+                }
             }
+        }
+    }
+
+    /// Loads the file again when it, or one that it includes, has changed. One that is wrong is tried
+    /// now and then without that: what is missing may be in a file that was not read.
+    async fn look_at_files(&self, look: u64) {
+        if !matches!(self.origin, Origin::File(_)) {
+            return;
+        }
+        let (seen, is_wrong) = {
+            let state = self.lock();
+            (state.seen.clone(), state.problems.is_some())
+        };
+        let files: Vec<_> = seen.iter().map(|stamp| stamp.path.clone()).collect();
+        let now = tokio::task::spawn_blocking(move || stamps(&files)).await.unwrap_or_default();
+        if now != seen || (is_wrong && look.is_multiple_of(TRY_AGAIN)) {
+            self.reload(now).await;
         }
     }
 
@@ -157,11 +177,13 @@ impl Live {
                 *self.lock() = State { toolbox, seen, loaded: SystemTime::now(), problems: None };
             }
             Err(problems) => {
-                let count = problems.count();
-                tracing::error!(%file, count, "the old tools stay:\n{problems}");
                 let mut state = self.lock();
                 state.seen = seen;
-                state.problems = Some(problems);
+                if state.problems.as_ref() != Some(&problems) {
+                    let count = problems.count();
+                    tracing::error!(%file, count, "the old tools stay:\n{problems}");
+                    state.problems = Some(problems);
+                }
             }
         }
     }

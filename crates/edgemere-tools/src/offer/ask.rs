@@ -8,9 +8,9 @@ use crate::execute::read;
 
 /// A table of the network.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct TableName {
-    pub(super) database: String,
-    pub(super) table: String,
+pub(crate) struct TableName {
+    pub(crate) database: String,
+    pub(crate) table: String,
 }
 
 /// What a command answers, as a value.

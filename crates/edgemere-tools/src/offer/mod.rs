@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use mcp_serve::{Catalog, Server};
 
+use self::ask::TableName;
 use self::planned::Planned;
 use self::tables::Tables;
 use crate::execute::Executor;
@@ -31,6 +32,17 @@ impl Offer {
     pub fn new(executor: Executor, server: &Server) -> Self {
         let tables = Tables::new(executor.clone(), server.clone());
         Self { executor, tables }
+    }
+
+    /// The tables that there are; nothing when nobody can say.
+    pub(crate) async fn tables(&self) -> Vec<TableName> {
+        let principal = self.executor.principal();
+        ask::tables(self.executor.commands().as_ref(), principal).await.unwrap_or_default()
+    }
+
+    /// The version of what is known of the network.
+    pub(crate) fn version(&self) -> Option<String> {
+        self.executor.commands().version()
     }
 
     /// The catalog of a file of tools. What cannot be planned is a problem of the file.

@@ -35,8 +35,20 @@ fn fit(value: Value, budget: Budget) -> (Value, Option<String>) {
             let left_out = format!("{} of {} bytes are left out", text.len() - end, text.len());
             (Value::String(text.get(..end).unwrap_or_default().to_owned()), Some(left_out))
         }
+        Value::Object(entries) => fit_object(entries, budget),
         other => (other, None),
     }
+}
+
+fn fit_object(entries: Map<String, Value>, budget: Budget) -> (Value, Option<String>) {
+    let (count, mut bytes) = (entries.len(), 0);
+    let fits = |(key, value): &(String, Value)| {
+        bytes += key.len() + value.to_string().len() + 4;
+        bytes <= budget.bytes
+    };
+    let kept: Map<_, _> = entries.into_iter().take_while(fits).collect();
+    let left_out = left_out(count, kept.len());
+    (Value::Object(kept), left_out)
 }
 
 fn fit_list(elements: Vec<Value>, budget: Budget) -> (Value, Option<String>) {
@@ -46,9 +58,13 @@ fn fit_list(elements: Vec<Value>, budget: Budget) -> (Value, Option<String>) {
         bytes <= budget.bytes
     };
     let kept: Vec<_> = elements.into_iter().take_while(fits).collect();
-    let left_out = count - kept.len();
-    let told = (left_out > 0).then(|| format!("{left_out} of {count} are left out: ask for fewer"));
-    (Value::Array(kept), told)
+    let left_out = left_out(count, kept.len());
+    (Value::Array(kept), left_out)
+}
+
+fn left_out(count: usize, kept: usize) -> Option<String> {
+    let left_out = count - kept;
+    (left_out > 0).then(|| format!("{left_out} of {count} are left out: ask for fewer"))
 }
 
 #[cfg(test)]
@@ -81,6 +97,9 @@ mod tests {
         let structured = told(json!(["aaaaaaaa", "bbbbbbbb", "cc"])).structured.unwrap();
         assert_eq!(structured["result"], json!(["aaaaaaaa"]));
         assert_eq!(structured["left_out"], "2 of 3 are left out: ask for fewer");
+        let structured = told(json!({ "a": "aaaaaaaa", "b": "bbbbbbbb" })).structured.unwrap();
+        assert_eq!(structured["result"], json!({ "a": "aaaaaaaa" }));
+        assert_eq!(structured["truncated"], true);
         let structured = told(json!("äääääääääääääää")).structured.unwrap();
         assert_eq!(structured["result"], "ääääääääää");
         assert_eq!(structured["truncated"], true);

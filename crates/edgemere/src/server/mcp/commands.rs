@@ -41,6 +41,10 @@ impl Commands for NodeCommands {
         Some(format!("http://{}{PATH}/{id}?format=ndjson", self.0.node.settings().http))
     }
 
+    fn version(&self) -> Option<String> {
+        Some(self.0.node.ledger().version())
+    }
+
     fn node_name(&self) -> String {
         self.0.node.name()
     }

@@ -8,7 +8,7 @@ use rmcp::{
     model::{
         ClientCapabilities, Extensions, GetExtensions, LoggingMessageNotification,
         LoggingMessageNotificationParam, ProgressNotification, ProgressNotificationParam,
-        ProgressToken, ProtocolVersion, RequestId, ServerNotification,
+        ProgressToken, RequestId, ServerNotification,
     },
     service::{OriginatingRequestId, Peer, RequestContext},
 };
@@ -48,6 +48,7 @@ impl ClientLink {
         core: Arc<Core>,
         session: Option<Arc<Session>>,
         cx: &RequestContext<RoleServer>,
+        is_modern: bool,
         answers: BTreeMap<String, Value>,
         cancelled: CancellationToken,
         escalation: Option<Arc<Escalation>>,
@@ -59,7 +60,7 @@ impl ClientLink {
             request: cx.id.clone(),
             progress: cx.meta.get_progress_token(),
             log_level: cx.meta.log_level().map(wire::level),
-            is_modern: is_modern(cx),
+            is_modern,
             can: cx.client_capabilities().unwrap_or_default(),
             answers,
             cancelled,
@@ -168,9 +169,4 @@ impl ClientLink {
 /// Says which request a message belongs to. It is never sent: the session's streams look at it.
 fn mark(extensions: &mut Extensions, request: &RequestId) {
     extensions.insert(OriginatingRequestId(request.clone()));
-}
-
-/// Whether a request is of a client that keeps no session.
-pub(crate) fn is_modern(cx: &RequestContext<RoleServer>) -> bool {
-    cx.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }

@@ -9,6 +9,7 @@ use rmcp::model::{
     Implementation, PromptsCapability, RequestStateCodec, ResourcesCapability, ServerCapabilities,
     ServerConfig, TASKS_EXTENSION_ID, ToolsCapability,
 };
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -30,12 +31,17 @@ const CLOSE_TIME_MAX: Duration = Duration::from_secs(5);
 /// The bytes of the key with which cursors and states are sealed.
 const KEY_BYTES: usize = 32;
 
+/// Where the metadata of results has the identity.
+const SIGNATURE: &str = "io.modelcontextprotocol/serverInfo";
+
 /// What all transports share.
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) identity: Identity,
     /// The identity as it is sent.
-    pub(crate) implementation: Implementation,
+    implementation: Implementation,
+    /// The identity as it stands in the metadata of results.
+    pub(crate) signature: (String, Value),
     pub(crate) limits: Limits,
     pub(crate) counters: Arc<Counters>,
     pub(crate) hub: Arc<Hub>,
@@ -60,8 +66,11 @@ impl Core {
     pub(crate) fn new(identity: Identity, limits: Limits) -> Self {
         let (counters, hub) = (Arc::<Counters>::default(), Arc::<Hub>::default());
         let closing = CancellationToken::new();
+        let implementation = wire::implementation(&identity);
+        let signature = serde_json::to_value(&implementation).unwrap_or_default();
         Self {
-            implementation: wire::implementation(&identity),
+            implementation,
+            signature: (SIGNATURE.to_owned(), signature),
             identity,
             quota: Quota::new(&limits),
             tasks: Tasks::new(&limits),

@@ -1,5 +1,12 @@
 //! stdio as it is used: a process of its own, whose stdin ends.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "what fails here has failed the test"
+)]
 #![cfg(unix)]
 
 mod common;

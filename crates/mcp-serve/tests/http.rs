@@ -1,5 +1,13 @@
 //! What is refused over HTTP, with which status: before a message reaches the server at all.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "what fails here has failed the test"
+)]
+
 mod common;
 
 use axum::{

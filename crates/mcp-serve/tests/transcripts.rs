@@ -4,6 +4,14 @@
 //! a question of the server. `$cursor`, `$state` and `$task` stand for what came last. With
 //! `UPDATE_GOLDENFILES=1` the files are written anew: review the difference.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "what fails here has failed the test"
+)]
+
 mod common;
 
 use std::{collections::BTreeMap, fs, path::Path};

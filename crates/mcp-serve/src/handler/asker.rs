@@ -3,7 +3,11 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use axum::http::{Extensions, request::Parts};
-use rmcp::{RoleServer, model::Implementation, service::RequestContext};
+use rmcp::{
+    RoleServer,
+    model::{Implementation, ProtocolVersion},
+    service::RequestContext,
+};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +23,8 @@ pub(super) struct Asker {
     pub(super) extensions: Extensions,
     pub(super) toolset: Option<String>,
     pub(super) session: Option<Arc<Session>>,
+    /// The revision of the protocol, when it is known.
+    pub(super) protocol: Option<ProtocolVersion>,
 }
 
 impl Asker {
@@ -30,8 +36,14 @@ impl Asker {
             principal: extensions.get::<Principal>().unwrap_or(default).clone(),
             toolset: extensions.get::<Toolset>().map(|Toolset(name)| name.clone()),
             session: cx.extensions.get::<Arc<Session>>().cloned(),
+            protocol: cx.protocol_version(),
             extensions,
         }
+    }
+
+    /// Whether it keeps no session: since 2026-07-28.
+    pub(super) fn is_modern(&self) -> bool {
+        self.protocol.as_ref().is_some_and(|version| *version >= ProtocolVersion::V_2026_07_28)
     }
 
     /// What the catalog's code is told of who asks.
@@ -54,13 +66,20 @@ impl Asker {
     ) -> Context {
         let cancelled = CancellationToken::new();
         let session = self.session.clone();
-        let link =
-            ClientLink::new(core.clone(), session, cx, answers, cancelled.clone(), escalation);
+        let link = ClientLink::new(
+            core.clone(),
+            session,
+            cx,
+            self.is_modern(),
+            answers,
+            cancelled.clone(),
+            escalation,
+        );
         Context {
             principal: self.principal.clone(),
             extensions: self.extensions.clone(),
             client: cx.client_info().as_ref().map(client),
-            protocol: cx.protocol_version().map(|version| version.to_string()).unwrap_or_default(),
+            protocol: self.protocol.as_ref().map(ToString::to_string).unwrap_or_default(),
             toolset: self.toolset.clone(),
             cancelled,
             link: Some(Arc::new(link)),

@@ -21,7 +21,6 @@ use super::{
 };
 use crate::{
     Call, CallTool, Fault, Outcome, TaskSupport,
-    client::is_modern,
     tasks::{Escalation, Task, Turn, completed, failed},
     wire,
 };
@@ -41,8 +40,9 @@ impl Handler {
         cx: &RequestContext<RoleServer>,
         support: TaskSupport,
     ) -> Result<Option<Arc<Escalation>>, Fault> {
-        let is_known = cx.client_capabilities().is_some_and(|can| can.supports_tasks());
-        match (support, is_known && is_modern(cx)) {
+        let is_known = || cx.client_capabilities().is_some_and(|can| can.supports_tasks());
+        let is_known = support != TaskSupport::Never && is_known();
+        match (support, is_known && asker.is_modern()) {
             (TaskSupport::Never, _) | (TaskSupport::Optional, false) => Ok(None),
             (TaskSupport::Required, false) => {
                 let message = "this tool needs a client that knows tasks";
@@ -81,7 +81,7 @@ impl Handler {
                 task = escalation.becomes_task() => {
                     stops.disarm();
                     let mut result = CreateTaskResult::new(task.seed());
-                    self.sign(&mut result.meta, cx);
+                    self.sign(&mut result.meta, asker);
                     return Given::Task(Box::new(result));
                 }
                 end = &mut ended => return Given::End(end.unwrap_or_else(|_| Err(cancelled()))),
@@ -136,11 +136,10 @@ impl Handler {
         &self,
         asker: &Asker,
         request: &GetTaskParams,
-        cx: &RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
         let task = self.task(asker, &request.task_id)?;
         let mut result = GetTaskResult::new(task.detail());
-        self.sign(&mut result.meta, cx);
+        self.sign(&mut result.meta, asker);
         Ok(result)
     }
 

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     Call, Completing, Completion, Context, Fault, Prompt, PromptCall, Reference, ResourceContent,
-    asking, client::is_modern, wire,
+    asking, wire,
 };
 
 /// The completions that are sent at most, as the specification says.
@@ -76,11 +76,13 @@ impl Handler {
         match self.counted(end) {
             Ok(Ok(outcome)) => {
                 let mut result = self.bounded(outcome);
-                self.sign(&mut result.meta, &cx);
+                self.sign(&mut result.meta, &asker);
                 Ok(CallToolResponse::Complete(result))
             }
             Ok(Err(Cancelled)) => Err(cancelled()),
-            Err(fault) => self.ask_first(fault, &again, &cx).map(CallToolResponse::InputRequired),
+            Err(fault) => {
+                self.ask_first(fault, &again, &asker).map(CallToolResponse::InputRequired)
+            }
         }
     }
 
@@ -109,10 +111,12 @@ impl Handler {
         match text {
             Ok(text) => {
                 let mut result = wire::prompt_text(text);
-                self.sign(&mut result.meta, &cx);
+                self.sign(&mut result.meta, &asker);
                 Ok(GetPromptResponse::Complete(result))
             }
-            Err(fault) => self.ask_first(fault, &again, &cx).map(GetPromptResponse::InputRequired),
+            Err(fault) => {
+                self.ask_first(fault, &again, &asker).map(GetPromptResponse::InputRequired)
+            }
         }
     }
 
@@ -134,13 +138,13 @@ impl Handler {
         let contents = match read {
             Ok(contents) => contents,
             Err(fault) => {
-                let questions = self.ask_first(fault, &again, &cx)?;
+                let questions = self.ask_first(fault, &again, &asker)?;
                 return Ok(ReadResourceResponse::InputRequired(questions));
             }
         };
         let contents = contents.into_iter().map(wire::resource_content).collect();
         let mut result = ReadResourceResult::new(contents);
-        self.sign(&mut result.meta, &cx);
+        self.sign(&mut result.meta, &asker);
         let (bytes, max) = (length(&result), self.core.limits.result_bytes_max);
         if bytes > max {
             self.core.counters.results_too_long.add(1);
@@ -189,7 +193,7 @@ impl Handler {
         };
         let found = self.run_or_fail(&asker, &cx, &context, work).await?;
         let mut result = CompleteResult::new(completions(found));
-        self.sign(&mut result.meta, &cx);
+        self.sign(&mut result.meta, &asker);
         Ok(result)
     }
 
@@ -211,33 +215,27 @@ impl Handler {
         &self,
         fault: Fault,
         again: &Again,
-        cx: &RequestContext<RoleServer>,
+        asker: &Asker,
     ) -> Result<InputRequiredResult, Fault> {
         let Again { belongs_to, answers } = again;
         let asked = asking::input_required(&fault, answers, &self.core.seal, belongs_to);
         let mut asked = asked.ok_or(fault)?;
-        self.sign(&mut asked.meta, cx);
+        self.sign(&mut asked.meta, asker);
         Ok(asked)
     }
 
     /// Says whose result it is. Clients of before know it from `initialize`.
-    pub(super) fn sign(
-        &self,
-        meta: &mut Option<rmcp::model::MetaObject>,
-        cx: &RequestContext<RoleServer>,
-    ) {
-        if is_modern(cx) {
-            let info = serde_json::to_value(&self.core.implementation).unwrap_or_default();
-            let meta = meta.get_or_insert_default();
-            meta.insert("io.modelcontextprotocol/serverInfo".to_owned(), info);
+    pub(super) fn sign(&self, meta: &mut Option<rmcp::model::MetaObject>, asker: &Asker) {
+        if asker.is_modern() {
+            let (name, signature) = &self.core.signature;
+            meta.get_or_insert_default().insert(name.clone(), signature.clone());
         }
     }
 }
 
 /// What an answer must belong to: this principal and this very request.
 fn belongs_to(asker: &Asker, method: &str, name: &str, arguments: &JsonObject) -> Vec<u8> {
-    let parts = json!([asker.principal.name(), method, name, arguments]);
-    parts.to_string().into_bytes()
+    serde_json::to_vec(&(asker.principal.name(), method, name, arguments)).unwrap_or_default()
 }
 
 fn check_arguments(prompt: &Prompt, arguments: &JsonObject) -> Result<(), Fault> {

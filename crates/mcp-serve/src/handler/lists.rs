@@ -15,7 +15,7 @@ use rmcp::{
 };
 
 use super::{Asker, Handler};
-use crate::{Fault, client::is_modern, hub::Change, session::Session, wire};
+use crate::{Fault, hub::Change, session::Session, wire};
 
 /// How long a client may take from one page to the next.
 const CURSOR_TTL: Duration = Duration::from_secs(3600);
@@ -33,15 +33,15 @@ struct List<'a> {
 
 /// Fills in what all lists have.
 macro_rules! list {
-    ($handler:expr, $cx:expr, $list:ident, $page:expr) => {{
+    ($handler:expr, $asker:expr, $list:ident, $page:expr) => {{
         let (entries, next_cursor) = $page;
         let mut result = $list::with_all_items(entries);
         result.next_cursor = next_cursor;
-        if is_modern($cx) {
+        if $asker.is_modern() {
             result.ttl_ms = Some($handler.list_ttl_ms());
             result.cache_scope = Some(CacheScope::Private);
         }
-        $handler.sign(&mut result.meta, $cx);
+        $handler.sign(&mut result.meta, $asker);
         result
     }};
 }
@@ -51,37 +51,34 @@ impl Handler {
         &self,
         asker: &Asker,
         request: Option<PaginatedRequestParams>,
-        cx: &RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, Fault> {
         let offer = self.core.offer();
         let tools = offer.tools_of(asker.toolset.as_deref());
         let list = List { name: "tools", generation: offer.generation, asker };
         let page = self.page(&list, tools, request)?;
-        Ok(list!(self, cx, ListToolsResult, page))
+        Ok(list!(self, asker, ListToolsResult, page))
     }
 
     pub(super) fn prompts_list(
         &self,
         asker: &Asker,
         request: Option<PaginatedRequestParams>,
-        cx: &RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, Fault> {
         let offer = self.core.offer();
         let list = List { name: "prompts", generation: offer.generation, asker };
         let page = self.page(&list, offer.prompts.clone(), request)?;
-        Ok(list!(self, cx, ListPromptsResult, page))
+        Ok(list!(self, asker, ListPromptsResult, page))
     }
 
     pub(super) fn templates_list(
         &self,
         asker: &Asker,
         request: Option<PaginatedRequestParams>,
-        cx: &RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, Fault> {
         let offer = self.core.offer();
         let list = List { name: "templates", generation: offer.generation, asker };
         let page = self.page(&list, offer.templates(), request)?;
-        Ok(list!(self, cx, ListResourceTemplatesResult, page))
+        Ok(list!(self, asker, ListResourceTemplatesResult, page))
     }
 
     pub(super) async fn resources_list(
@@ -102,7 +99,7 @@ impl Handler {
         let resources = self.run_or_fail(&asker, &cx, &context, work).await?;
         let list = List { name: "resources", generation: offer.generation, asker: &asker };
         let page = self.page(&list, resources, request)?;
-        Ok(list!(self, &cx, ListResourcesResult, page))
+        Ok(list!(self, &asker, ListResourcesResult, page))
     }
 
     /// The page that was asked for. A cursor is sealed: it is of this list and this principal, and

@@ -25,7 +25,7 @@ use rmcp::{
 use serde_json::json;
 
 use self::asker::Asker;
-use crate::{Fault, Principal, client::is_modern, core::Core, hub::Change, session::Session, wire};
+use crate::{Fault, Principal, core::Core, hub::Change, session::Session, wire};
 
 /// The methods whose parameters we know: when rmcp does not know such a request, its parameters
 /// are wrong.
@@ -95,7 +95,7 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let asker = self.asker(&cx);
-        self.tools_list(&asker, request, &cx).map_err(wire::fault)
+        self.tools_list(&asker, request).map_err(wire::fault)
     }
 
     async fn get_prompt(
@@ -113,7 +113,7 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let asker = self.asker(&cx);
-        self.prompts_list(&asker, request, &cx).map_err(wire::fault)
+        self.prompts_list(&asker, request).map_err(wire::fault)
     }
 
     async fn list_resources(
@@ -131,7 +131,7 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let asker = self.asker(&cx);
-        self.templates_list(&asker, request, &cx).map_err(wire::fault)
+        self.templates_list(&asker, request).map_err(wire::fault)
     }
 
     async fn read_resource(
@@ -158,7 +158,7 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let asker = self.asker(&cx);
-        if is_modern(&cx) {
+        if asker.is_modern() {
             return Err(no_method("logging/setLevel"));
         }
         if let Some(session) = asker.session {
@@ -224,10 +224,10 @@ impl ServerHandler for Handler {
         request: CustomRequest,
         cx: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        let _ = self.asker(&cx);
+        let asker = self.asker(&cx);
         let method = request.method.as_str();
         let is_known =
-            METHODS.contains(&method) || SESSION_METHODS.contains(&method) && !is_modern(&cx);
+            METHODS.contains(&method) || SESSION_METHODS.contains(&method) && !asker.is_modern();
         match is_known {
             true => {
                 let message = format!("the parameters of {method} do not fit");
@@ -243,7 +243,7 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
         let asker = self.asker(&cx);
-        self.task_get(&asker, &request, &cx)
+        self.task_get(&asker, &request)
     }
 
     async fn update_task(

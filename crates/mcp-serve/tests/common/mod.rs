@@ -1,12 +1,6 @@
 //! A server to test, and clients of it over every transport.
 
-#![allow(
-    dead_code,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "each test uses a part of this, and what fails here has failed the test"
-)]
+#![allow(dead_code, reason = "each test uses a part of this")]
 
 pub(crate) mod catalog;
 pub(crate) mod http;

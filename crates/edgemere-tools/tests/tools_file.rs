@@ -194,6 +194,15 @@ fn all_additions_work() {
     );
     assert!(toolbox.tool("columns").unwrap().sample().is_none(), "its columns are not known");
 
+    let everything = json!({
+        "database": "d", "table": "t", "include_tables": ["u", "v w"], "extend_fields": ["@ip", "+site"],
+    });
+    assert_eq!(
+        call(&toolbox, "everything", everything),
+        "sql \"d\" format = \"json\" and include = (\"u\", \"v w\") and extend = (@ip, +site) \
+         \"SELECT * FROM \\\"t\\\"\""
+    );
+
     let nodes = json!({"nodes": ["10.0.0.1:32148", "plant-1"]});
     assert_eq!(
         call(&toolbox, "site_status", nodes),
@@ -369,6 +378,7 @@ fn calls_of_the_shipped_tools_are_the_commands_that_they_say() {
         ("data_location", json!({"database": "water", "table": "pumps"})),
         ("monitor_nodes", json!({})),
         ("monitor_nodes", json!({"what": "cpu", "nodes": ["10.0.0.1:32148", "plant-1"]})),
+        ("monitor_nodes", json!({"nodes": []})),
         ("list_policies", json!({})),
         ("list_policies", json!({"type": "operator", "where": "name = a or port > 5"})),
         ("node_status", json!({})),
@@ -406,7 +416,7 @@ fn calls_of_edgelakes_tools_are_the_commands_that_they_say() {
                 "status_type": "status", "nodes": "127.0.0.1:33148,127.0.0.1:33158", "mode": "execute",
             }),
         ),
-        ("monitorNodes", json!({"mode": "execute"})),
+        ("monitorNodes", json!({"mode": "execute", "nodes": ""})),
         ("listPolicyTypes", json!({"mode": "execute"})),
         ("listPolicies", json!({"policyType": "operator", "mode": "execute"})),
         (

@@ -8,7 +8,7 @@ use super::Checking;
 use crate::file::form::{CasesForm, CommandForm, DetailedForm, EffectForm, HeadersForm, TypeForm};
 use crate::file::node::escape;
 use crate::template::kind::Kind;
-use crate::template::pieces::{Builder, Form, Piece, Pieces, Slot};
+use crate::template::pieces::{Form, Piece, Pieces, Slot};
 use crate::template::scan::Wrong;
 use crate::template::{build, command, sql};
 use crate::words::unknown_hint;
@@ -212,13 +212,11 @@ impl Drafting<'_, '_> {
         let query = self.compiled(&pointer, true, sql::compile(text, self.checking.surroundings));
         let name = command::compile(database, None, self.checking.surroundings);
         let name = self.compiled(&format!("{}/database", self.pointer), true, name);
-        let format = self.query_format();
-        let mut builder = Builder::new("");
-        builder.add("sql ");
-        let mut pieces = builder.finish().0;
+        let added = |text: String| Piece::Text { text, at: None };
+        let mut pieces = vec![added("sql ".into())];
         pieces.extend(name?.0.into_iter().map(unplaced));
-        let options = format!(" format = {} ", edgemere_command::template::quote(format));
-        pieces.push(Piece::Text { text: options, at: None });
+        let format = edgemere_command::template::quote(self.query_format());
+        pieces.push(added(format!(" format = {format} ")));
         let range = 0..text.len();
         pieces.push(Piece::Slot(Slot { range, form: Form::Query { pieces: query?, at: Some(0) } }));
         Some(Draft { pointer, is_written: true, case: None, pieces: Pieces(pieces) })
@@ -232,8 +230,7 @@ impl Drafting<'_, '_> {
             self.wrong("build_sql", message, None);
             return None;
         }
-        let format = self.query_format();
-        let template = build::template(self.properties, format);
+        let template = build::template(self.properties, self.query_format());
         self.unwritten("build_sql", &template)
     }
 
@@ -284,7 +281,10 @@ fn as_nodes(piece: &mut Piece) {
         Piece::Slot(Slot { form: Form::Command { kind, .. }, .. }) if *kind == Kind::Value => {
             *kind = Kind::Nodes;
         }
-        Piece::Clause { pieces, .. } => pieces.iter_mut().for_each(as_nodes),
+        Piece::Clause { when, pieces } => {
+            when.arguments_mut().for_each(|(_, kind)| *kind = Kind::Nodes);
+            pieces.iter_mut().for_each(as_nodes);
+        }
         Piece::Slot(_) | Piece::Text { .. } => {}
     }
 }

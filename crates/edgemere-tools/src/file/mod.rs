@@ -124,7 +124,7 @@ impl Reading<'_> {
             return self.problems.push(wrong(message, None));
         }
         self.paths.push(same.clone());
-        match self.text_of(path) {
+        match text_of(path) {
             Ok(text) => {
                 let source = Source { name: path.display().to_string(), text };
                 let Some(file) = self.text(source) else { return };
@@ -135,16 +135,6 @@ impl Reading<'_> {
             }
             Err(message) => self.problems.push(wrong(message, None)),
         }
-    }
-
-    fn text_of(&self, path: &Path) -> Result<String, String> {
-        let name = path.display();
-        let size =
-            fs::metadata(path).map_err(|error| format!("cannot read \"{name}\": {error}"))?.len();
-        if size > yaml::FILE_BYTES_MAX as u64 {
-            return Err(format!("\"{name}\" is longer than {} bytes", yaml::FILE_BYTES_MAX));
-        }
-        fs::read_to_string(path).map_err(|error| format!("cannot read \"{name}\": {error}"))
     }
 
     /// What is included comes before what includes it.
@@ -181,4 +171,15 @@ impl Reading<'_> {
             }
         }
     }
+}
+
+/// The text of a file that is not too long.
+fn text_of(path: &Path) -> Result<String, String> {
+    let name = path.display();
+    let size =
+        fs::metadata(path).map_err(|error| format!("cannot read \"{name}\": {error}"))?.len();
+    if size > yaml::FILE_BYTES_MAX as u64 {
+        return Err(format!("\"{name}\" is longer than {} bytes", yaml::FILE_BYTES_MAX));
+    }
+    fs::read_to_string(path).map_err(|error| format!("cannot read \"{name}\": {error}"))
 }

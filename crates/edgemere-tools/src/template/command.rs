@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use edgemere_command::template::{Token, TokenKind, tokens};
 
-use super::pieces::{Builder, Form, Part, Pieces, Slot};
+use super::pieces::{Form, Part, Pieces, Slot};
 use super::scan::{Mark, What, Wrong, scan};
-use super::sql;
+use super::{format, sql};
 use crate::file::surroundings::Surroundings;
 
 /// What stands at both ends of a hole in the text that the lexer reads: they are letters to it.
@@ -38,12 +38,12 @@ pub(crate) fn compile(
             Err(errors) => wrong.extend(errors),
         }
     }
-    let added = format.map(|format| added_format(format, &tokens, &marks, query.as_ref(), text));
+    let added = format.map(|format| format::added(format, &tokens, &marks, query.as_ref(), text));
     match (wrong.is_empty(), added.transpose()) {
         (true, Ok(added)) => {
             let pieces = sql::built(text, &marks, slots);
             Ok(match added.flatten() {
-                Some((at, addition)) => with_addition(text, pieces, at, &addition),
+                Some((at, addition)) => format::with_addition(pieces, at, &addition),
                 None => pieces,
             })
         }
@@ -204,98 +204,51 @@ fn slot(token: &Token, holes: &[&Mark]) -> Result<Slot, Wrong> {
     Ok(Slot { range, form: Form::CommandText(parts) })
 }
 
-type Addition = Option<(usize, String)>;
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
 
-/// Where `format = …` goes into a command that has none.
-fn added_format(
-    format: &str,
-    tokens: &[Token],
-    marks: &[Mark],
-    query: Option<&Range<usize>>,
-    text: &str,
-) -> Result<Addition, Wrong> {
-    let is_word = |token: &Token, wanted: &str| matches!(&token.kind, TokenKind::Word(word) if word.eq_ignore_ascii_case(wanted));
-    let has_format = tokens.windows(2).any(|pair| match pair {
-        [key, sign] => is_word(key, "format") && sign.kind == TokenKind::Equals,
-        _ => false,
-    });
-    if has_format {
-        return Ok(None);
+    use super::*;
+    use crate::template::print::{Manner, print};
+
+    fn filled(template: &str) -> String {
+        let pieces = compile(template, None, &Surroundings::empty()).unwrap();
+        let arguments = json!({"a": "x y", "n": 5, "list": ["p", "q"], "sql": "select 1"});
+        print(&pieces, arguments.as_object().unwrap(), Manner::Command).unwrap().text
     }
-    let directive = format!("format = {}", edgemere_command::template::quote(format));
-    let is_sql = |at: usize| tokens.get(at).is_some_and(|token| is_word(token, "sql"));
-    let sql = (0..tokens.len()).find(|at| is_sql(*at)).filter(|_| query.is_some());
-    if let Some(dbms) = sql.and_then(|at| tokens.get(at + 1)) {
-        let has_options = tokens.iter().any(|token| token.range.start >= dbms.range.end);
-        let and = if has_options { " and" } else { "" };
-        return Ok(Some((dbms.range.end, format!(" {directive}{and}"))));
-    }
-    let wheres = outermost(tokens).filter(|token| is_word(token, "where"));
-    match wheres.collect::<Vec<_>>().as_slice() {
-        [] => Ok(Some((text.trim_end().len(), format!(" where {directive}")))),
-        [first, ..] if !is_in_clause(first, marks) => {
-            Ok(Some((first.range.end, format!(" {directive} and"))))
-        }
-        [first, ..] => {
-            Err(Wrong::new(first.range.clone(), "\"format\" cannot be put in by itself")
-                .with_hint("write \"format = …\" into the template"))
+
+    #[test]
+    fn an_argument_is_one_token_or_a_part_of_one() {
+        for (template, expected) in [
+            ("get columns where dbms = {a}", "get columns where dbms = \"x y\""),
+            ("job stop {n}", "job stop 5"),
+            ("get columns where dbms=\"{a}\"", "get columns where dbms=\"x y\""),
+            ("x pre_{a}.{n}", "x \"pre_x y.5\""),
+            ("x 'it\\'s {a}' [*][{a}]", "x \"it's x y\" [*][\"x y\"]"),
+            ("blockchain get ({list})", "blockchain get (\"p\", \"q\")"),
+            ("sql d {q:sql}", "sql d \"select 1\""),
+            ("sql d select {n}, '{a}' from t", "sql d \"select 5, 'x y' from t\""),
+            (
+                "run client (a:1) sql {a} \"select {n}\"",
+                "run client (a:1) sql \"x y\" \"select 5\"",
+            ),
+        ] {
+            assert_eq!(filled(template), expected);
         }
     }
-}
 
-/// The tokens that are in no parentheses.
-fn outermost(tokens: &[Token]) -> impl Iterator<Item = &Token> {
-    let mut depth = 0_usize;
-    tokens.iter().filter(move |token| {
-        match token.kind {
-            TokenKind::Open => depth += 1,
-            TokenKind::Close => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth == 0
-    })
-}
-
-fn is_in_clause(token: &Token, marks: &[Mark]) -> bool {
-    let before = marks.iter().filter(|mark| mark.range.end <= token.range.start);
-    let last = before.filter(|mark| matches!(mark.what, What::Open { .. } | What::Close)).last();
-    last.is_some_and(|mark| matches!(mark.what, What::Open { .. }))
-}
-
-/// The pieces with a text put in at a place, which is between tokens and in no clause.
-fn with_addition(text: &str, pieces: Pieces, at: usize, addition: &str) -> Pieces {
-    use super::pieces::Piece;
-    let mut with = Vec::with_capacity(pieces.0.len() + 2);
-    let added = || Piece::Text { text: addition.to_owned(), at: None };
-    let mut is_added = false;
-    for piece in pieces.0 {
-        match piece {
-            Piece::Text { text, at: Some(start) }
-                if !is_added && at <= start + text.len() && at >= start =>
-            {
-                let mut builder = Builder::new(&text);
-                builder.text_to(at - start);
-                builder.add(addition);
-                is_added = true;
-                let moved = builder.finish().0.into_iter().map(|piece| match piece {
-                    Piece::Text { text, at: Some(at) } => {
-                        Piece::Text { text, at: Some(at + start) }
-                    }
-                    other => other,
-                });
-                with.extend(moved);
-            }
-            Piece::Slot(slot) if !is_added && slot.range.end == at => {
-                with.push(Piece::Slot(slot));
-                with.push(added());
-                is_added = true;
-            }
-            other => with.push(other),
-        }
+    #[test]
+    fn what_stands_wrongly_is_told_with_its_place() {
+        let wrong = |template: &str| {
+            let wrong = compile(template, None, &Surroundings::empty()).unwrap_err();
+            let place = |one: &Wrong| template.get(one.range.clone()).unwrap().to_owned();
+            wrong.iter().map(place).collect::<Vec<_>>()
+        };
+        assert_eq!(wrong("get status # {a}"), ["{a}"]);
+        assert_eq!(wrong("get status # [[?a b ]]\n where"), ["[[?a ", "]]"]);
+        assert_eq!(wrong("get {t:a}"), ["{t:a}"]);
+        assert_eq!(wrong("sql d \"select {n:a}\""), ["{n:a}"]);
+        assert_eq!(wrong("sql d \"select 1 {q:a}\""), ["{q:a}"]);
+        assert_eq!(wrong("get \"{a}"), ["\"{a}"]);
     }
-    if !is_added {
-        debug_assert!(at >= text.trim_end().len(), "the place is in the text or at its end");
-        with.push(added());
-    }
-    Pieces(with)
 }

@@ -2,13 +2,15 @@
 //!
 //! 1. `scan` finds the holes, the clauses and the values of the environment in a text.
 //! 2. `command` and `sql` find the token that each hole stands in, with the lexers of the two
-//!    languages, and make `pieces` of the text. SQL that is built (`build`) is a template as well.
+//!    languages, and make `pieces` of the text, with its `format`. SQL that is built (`build`) is a
+//!    template as well.
 //! 3. `print` fills the pieces: a hole is exactly one value, or a part that was parsed by itself
 //!    (`kind`), so that no text can become more than it stands for.
 //! 4. `plan` is all of that for a tool: which template, where the command is sent, and how.
 
 pub(crate) mod build;
 pub(crate) mod command;
+mod format;
 pub(crate) mod kind;
 pub(crate) mod pieces;
 mod plan;

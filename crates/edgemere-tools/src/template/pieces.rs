@@ -65,22 +65,26 @@ pub(crate) struct When {
     /// The arguments in it, all of which must be given.
     pub(crate) holes: Vec<(String, Kind)>,
     /// An argument that must be given, and not be false.
-    pub(crate) given: Option<String>,
+    pub(crate) given: Option<(String, Kind)>,
     /// An argument that must not be given, or be false.
-    pub(crate) absent: Option<String>,
+    pub(crate) absent: Option<(String, Kind)>,
 }
 
 impl When {
     /// Whether the clause is there.
     pub(crate) fn holds(&self, arguments: &Map<String, Value>) -> bool {
-        let is_on = |name: &String| {
-            arguments.get(name).is_some_and(|value| is_given(value, Kind::Value) && value != false)
+        let has = |(name, kind): &(String, Kind)| {
+            arguments.get(name).is_some_and(|value| is_given(value, *kind))
         };
-        self.holes
-            .iter()
-            .all(|(name, kind)| arguments.get(name).is_some_and(|value| is_given(value, *kind)))
+        let is_on = |one: &(String, Kind)| has(one) && arguments.get(&one.0) != Some(&false.into());
+        self.holes.iter().all(has)
             && self.given.as_ref().is_none_or(is_on)
             && !self.absent.as_ref().is_some_and(is_on)
+    }
+
+    /// The arguments that it depends on, with their kinds.
+    pub(crate) fn arguments_mut(&mut self) -> impl Iterator<Item = &mut (String, Kind)> {
+        self.holes.iter_mut().chain(&mut self.given).chain(&mut self.absent)
     }
 }
 
@@ -130,7 +134,7 @@ fn collect<'a>(piece: &'a Piece, is_optional: bool, base: usize, uses: &mut Vec<
         Piece::Text { .. } => {}
         Piece::Clause { when, pieces } => {
             let start = pieces.iter().find_map(start_of).map_or(0..0, |at| at + base..at + base);
-            for name in when.given.iter().chain(&when.absent) {
+            for (name, _) in when.given.iter().chain(&when.absent) {
                 let range = start.clone();
                 uses.push(Use { name, kind: None, range, is_optional: true });
             }
@@ -195,11 +199,6 @@ impl<'a> Builder<'a> {
             self.push(Piece::Text { text, at });
         }
         self.at = at;
-    }
-
-    /// Adds a text that the template does not have.
-    pub(crate) fn add(&mut self, text: &str) {
-        self.push(Piece::Text { text: text.to_owned(), at: None });
     }
 
     pub(crate) fn slot(&mut self, slot: Slot) {

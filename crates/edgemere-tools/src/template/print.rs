@@ -87,7 +87,7 @@ struct Printer<'a> {
     ends_with_text: bool,
 }
 
-impl Printer<'_> {
+impl<'a> Printer<'a> {
     fn pieces(&mut self, pieces: &[Piece]) {
         for piece in pieces {
             match piece {
@@ -190,10 +190,7 @@ impl Printer<'_> {
         Some(text)
     }
 
-    fn argument<'a>(&mut self, name: &str) -> Option<&'a Value>
-    where
-        Self: 'a,
-    {
+    fn argument(&mut self, name: &str) -> Option<&'a Value> {
         let value = self.arguments.get(name);
         if value.is_none() {
             let message = "is missing".to_owned();

@@ -136,7 +136,9 @@ pub(super) fn built(text: &str, marks: &[Mark], slots: Vec<Slot>) -> Pieces {
             builder.slot(slot);
         }
         match &bracket.what {
-            What::Open { condition } => builder.open(&bracket.range, when(condition.as_ref())),
+            What::Open { condition } => {
+                builder.open(&bracket.range, when(condition.as_ref(), marks));
+            }
             _ => builder.close(&bracket.range),
         }
     }
@@ -144,10 +146,18 @@ pub(super) fn built(text: &str, marks: &[Mark], slots: Vec<Slot>) -> Pieces {
     builder.finish()
 }
 
-fn when(condition: Option<&Condition>) -> When {
+/// What a clause depends on beside its holes. An argument is what it is in its hole.
+fn when(condition: Option<&Condition>, marks: &[Mark]) -> When {
+    let with_kind = |name: &String| {
+        let kind = marks.iter().find_map(|mark| match &mark.what {
+            What::Hole { kind, name: hole } if hole == name => Some(*kind),
+            _ => None,
+        });
+        Some((name.clone(), kind.unwrap_or(Kind::Value)))
+    };
     match condition {
-        Some(Condition::Given(name)) => When { given: Some(name.clone()), ..When::default() },
-        Some(Condition::Absent(name)) => When { absent: Some(name.clone()), ..When::default() },
+        Some(Condition::Given(name)) => When { given: with_kind(name), ..When::default() },
+        Some(Condition::Absent(name)) => When { absent: with_kind(name), ..When::default() },
         None => When::default(),
     }
 }

@@ -1,15 +1,22 @@
 //! What carries out the commands of tools: the node that they belong to, or another one that is asked
 //! over the network. Tools know nothing else of it.
 
-use edgemere_command::results::{Answer, ResultRows};
+use edgemere_command::results::{self, Budget, ResultRows};
 use edgemere_command::sql::ResultColumn;
 use edgemere_command::{Error, INTERNAL_MESSAGE, Kind, Principal, Rendered, Request};
 use mcp_serve::BoxFuture;
 
+use crate::result::rows::Given;
+
 /// Carries out commands.
 pub trait Commands: Send + Sync + 'static {
-    /// Carries out a command, and leaves the rows of a query to whoever takes them.
-    fn answer<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Answer, Failure>>;
+    /// Carries out a command. The rows of a query are left to whoever takes them where that is
+    /// possible; a node that is asked from afar gives as many as the budget allows.
+    fn answer<'a>(
+        &'a self,
+        request: &'a Request,
+        budget: Budget,
+    ) -> BoxFuture<'a, Result<Answer, Failure>>;
 
     /// Carries out a command, and gives the reply the looks that the command asks for.
     fn reply<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Rendered, Failure>>;
@@ -28,6 +35,26 @@ pub trait Commands: Send + Sync + 'static {
 
     /// The name of the node that answers.
     fn node_name(&self) -> String;
+}
+
+/// What a command answers.
+#[derive(Debug)]
+pub enum Answer {
+    /// A reply with its looks.
+    Reply(Rendered),
+    /// The rows of a query that runs here.
+    Rows(Box<ResultRows>),
+    /// Rows that another node gave.
+    Given(Box<Given>),
+}
+
+impl From<results::Answer> for Answer {
+    fn from(answer: results::Answer) -> Self {
+        match answer {
+            results::Answer::Reply(reply) => Self::Reply(reply),
+            results::Answer::Rows(rows) => Self::Rows(rows),
+        }
+    }
 }
 
 /// Why a command was not carried out, in words for an agent.

@@ -4,6 +4,7 @@
 use edgemere_command::results::{self, Budget, ResultRows};
 use edgemere_command::sql::ResultColumn;
 use edgemere_command::{Error, INTERNAL_MESSAGE, Kind, Principal, Rendered, Request};
+use futures_util::stream::BoxStream;
 use mcp_serve::BoxFuture;
 
 use crate::result::rows::Given;
@@ -11,11 +12,11 @@ use crate::result::rows::Given;
 /// Carries out commands.
 pub trait Commands: Send + Sync + 'static {
     /// Carries out a command. The rows of a query are left to whoever takes them where that is
-    /// possible; a node that is asked from afar gives as many as the budget allows.
+    /// possible; a node that is asked from afar gives them as they are wanted.
     fn answer<'a>(
         &'a self,
         request: &'a Request,
-        budget: Budget,
+        wanted: Wanted,
     ) -> BoxFuture<'a, Result<Answer, Failure>>;
 
     /// Carries out a command, and gives the reply the looks that the command asks for.
@@ -37,8 +38,25 @@ pub trait Commands: Send + Sync + 'static {
     fn node_name(&self) -> String;
 }
 
+/// How the rows of a query are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// As many as fit.
+    Page(Budget),
+    /// All of them as events, as many as fit where there are no events.
+    Events(Budget),
+}
+
+impl Wanted {
+    /// How many rows fit.
+    pub fn budget(self) -> Budget {
+        match self {
+            Self::Page(budget) | Self::Events(budget) => budget,
+        }
+    }
+}
+
 /// What a command answers.
-#[derive(Debug)]
 pub enum Answer {
     /// A reply with its looks.
     Reply(Rendered),
@@ -46,6 +64,16 @@ pub enum Answer {
     Rows(Box<ResultRows>),
     /// Rows that another node gave.
     Given(Box<Given>),
+    /// Rows that another node sends while they come.
+    Events(Events),
+}
+
+/// Rows that are sent while they come, as the messages of `format = events`.
+pub struct Events {
+    /// The names of the columns.
+    pub columns: Vec<String>,
+    /// A message each, the last of which says that it was all, or why not.
+    pub messages: BoxStream<'static, Result<String, Failure>>,
 }
 
 impl From<results::Answer> for Answer {

@@ -30,7 +30,7 @@ mod words;
 
 pub use arguments::{ArgumentError, ArgumentErrors};
 pub use bound::Bound;
-pub use commands::{Answer, Commands, Failure};
+pub use commands::{Answer, Commands, Events, Failure, Wanted};
 pub use execute::{Executor, agent};
 pub use file::schema;
 pub use file::surroundings::Surroundings;

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use self::testing::Testing;
 use crate::bound::Bound;
-use crate::commands::{Answer, Commands, Failure};
+use crate::commands::{Answer, Commands, Failure, Wanted};
 use crate::result::rows::Given;
 use crate::result::{Budget, Provenance, streamed, value};
 use crate::tool::Tool;
@@ -97,9 +97,17 @@ impl Executor {
             let reply = self.commands.reply(&request).await?;
             return self.value(tool, &bound, reply, started, testing).await;
         }
-        match self.commands.answer(&request, Budget::of(&tool.limits).page()).await? {
-            Answer::Rows(rows) => self.rows(tool, call, &bound, &request, *rows).await,
+        let budget = Budget::of(&tool.limits).page();
+        let wanted = match wants_stream(call, &bound) {
+            true => Wanted::Events(budget),
+            false => Wanted::Page(budget),
+        };
+        match self.commands.answer(&request, wanted).await? {
+            Answer::Rows(rows) => self.rows(call, &request, *rows, wanted).await,
             Answer::Given(given) => given.outcome(),
+            Answer::Events(events) => {
+                streamed::from_afar(events, call, self.commands.node_name()).await
+            }
             Answer::Reply(reply) => self.value(tool, &bound, reply, started, testing).await,
         }
     }
@@ -145,18 +153,17 @@ impl Executor {
     /// The rows of a query: the first of them, or all as they come.
     async fn rows(
         &self,
-        tool: &Tool,
         call: &Call,
-        bound: &Bound,
         request: &Request,
         mut rows: ResultRows,
+        wanted: Wanted,
     ) -> Result<Outcome, Failure> {
         let node = self.commands.node_name();
-        let wants_stream = bound.arguments.get(STREAM).and_then(Value::as_bool).unwrap_or(false);
-        if wants_stream && call.wants_progress() {
-            return streamed::outcome(rows, call, node).await;
-        }
-        let page = progress::told(call, &mut rows, Budget::of(&tool.limits).page()).await?;
+        let budget = match wanted {
+            Wanted::Events(_) => return streamed::outcome(rows, call, node).await,
+            Wanted::Page(budget) => budget,
+        };
+        let page = progress::told(call, &mut rows, budget).await?;
         let mut given = Given::of(&rows, page, node);
         if given.has_more {
             given.link = (!rows.is_rest()).then(|| self.commands.link(request)).flatten();
@@ -164,6 +171,12 @@ impl Executor {
         }
         given.outcome()
     }
+}
+
+/// Whether all rows are to be sent while they come, and somebody listens.
+fn wants_stream(call: &Call, bound: &Bound) -> bool {
+    let says_so = bound.arguments.get(STREAM).and_then(Value::as_bool).unwrap_or(false);
+    says_so && call.wants_progress()
 }
 
 /// The command, which is still the one that the tool declares.

@@ -1,17 +1,17 @@
 //! Commands of tools, carried out by a running node of Edgemere.
 
-use edgemere_command::results::{Budget, ResultRows};
+use edgemere_command::results::ResultRows;
 use edgemere_command::sql::ResultColumn;
 use edgemere_command::{Content, Media, Principal, Rendered, Request};
-use edgemere_tools::{Answer, Commands, Failure, Given};
+use edgemere_tools::{Answer, Commands, Failure, Given, Wanted};
 use mcp_serve::BoxFuture;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, Response};
 
-use super::{permitted, strange};
+use super::{events, permitted, strange};
 use crate::client::Client;
 use crate::server::MISSING_HEADER;
-use crate::server::http::answers::{Column, PAGE, PATH, Question};
+use crate::server::http::answers::{Column, EVENTS, PAGE, PATH, Question};
 
 /// A running node.
 pub(super) struct Edgemere {
@@ -24,8 +24,9 @@ impl Edgemere {
         Self { client, name }
     }
 
-    async fn ask(&self, request: &Request, budget: Option<Budget>) -> Result<Response, Failure> {
+    async fn ask(&self, request: &Request, wanted: Option<Wanted>) -> Result<Response, Failure> {
         permitted(request)?;
+        let budget = wanted.map(Wanted::budget);
         let question = Question {
             command: request.command.clone(),
             destination: request.destination.clone(),
@@ -33,15 +34,18 @@ impl Edgemere {
             timeout_s: request.timeout.map(|time| time.as_secs_f64()),
             rows: budget.map(|budget| budget.rows),
             bytes: budget.map(|budget| budget.bytes),
+            stream: matches!(wanted, Some(Wanted::Events(_))),
         };
         let request = self.client.request(Method::POST, PATH).json(&question);
         Ok(self.client.response(request).await?)
     }
 
-    async fn answered(&self, request: &Request, budget: Budget) -> Result<Answer, Failure> {
-        let response = self.ask(request, Some(budget)).await?;
-        if content_type(response.headers()) != PAGE {
-            return self.rendered(response).await.map(Answer::Reply);
+    async fn answered(&self, request: &Request, wanted: Wanted) -> Result<Answer, Failure> {
+        let response = self.ask(request, Some(wanted)).await?;
+        match content_type(response.headers()) {
+            PAGE => {}
+            EVENTS => return events::read(response, self.client.address()).await,
+            _ => return self.rendered(response).await.map(Answer::Reply),
         }
         let text = self.client.text(response).await?;
         let given: Given = serde_json::from_str(&text)
@@ -96,9 +100,9 @@ impl Commands for Edgemere {
     fn answer<'a>(
         &'a self,
         request: &'a Request,
-        budget: Budget,
+        wanted: Wanted,
     ) -> BoxFuture<'a, Result<Answer, Failure>> {
-        Box::pin(self.answered(request, budget))
+        Box::pin(self.answered(request, wanted))
     }
 
     fn reply<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Rendered, Failure>> {

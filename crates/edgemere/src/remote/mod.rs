@@ -3,6 +3,7 @@
 
 mod edgelake;
 mod edgemere;
+mod events;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use serde_json::Value;
 
 use self::edgelake::EdgeLake;
 use self::edgemere::Edgemere;
+pub(crate) use self::events::Names;
 use crate::client::Client;
 
 /// How long a node has to say what it is.

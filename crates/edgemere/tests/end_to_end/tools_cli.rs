@@ -19,7 +19,7 @@ tools:
       format: mcp:columns
       headers: {destination: network}
     input_schema:
-      properties: {from: {type: integer, default: 0}}
+      properties: {from: {type: integer, default: 0}, stream: {type: boolean}}
     limits: {rows: 4}
   - name: more
     description: The next rows.
@@ -220,6 +220,7 @@ fn agents_are_served_on_stdio_with_what_another_node_answers() {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let (mut stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let mut lines = BufReader::new(stdout).lines();
+    let mut told = Vec::new();
     let mut ask = |id: u64, method: &str, params: Value| {
         let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         writeln!(stdin, "{request}").unwrap();
@@ -229,6 +230,7 @@ fn agents_are_served_on_stdio_with_what_another_node_answers() {
             if message["id"] == id {
                 return message["result"].clone();
             }
+            told.extend(message["params"]["message"].as_str().map(ToOwned::to_owned));
         }
     };
     let hello = json!({
@@ -246,7 +248,15 @@ fn agents_are_served_on_stdio_with_what_another_node_answers() {
     let table = ask(4, "resources/read", json!({ "uri": "edgemere://water/pumps" }));
     let text = table["contents"][0]["text"].as_str().unwrap();
     assert!(text.contains("\"table\":\"pumps\""), "{text}");
-    drop(ask);
+    let all = json!({
+        "name": "rows", "arguments": { "stream": true }, "_meta": { "progressToken": "p" },
+    });
+    let streamed = ask(5, "tools/call", all)["structuredContent"].take();
+    assert_eq!((&streamed["row_count"], &streamed["streamed"]), (&json!(10), &json!(true)));
+    assert_eq!(streamed["columns"], json!(["n", "site"]));
     drop(stdin);
+    let told: Vec<Value> = told.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+    assert_eq!(told[0]["rows"][9], json!({ "n": 9, "site": "s1" }));
+    assert_eq!(told[1], json!({ "type": "complete", "total_rows": 10 }));
     assert!(child.wait().unwrap().success());
 }

@@ -7,12 +7,8 @@ use edgemere_tools::{Tool, Toolbox};
 /// The lines of a tool; none when its file cannot be read any more.
 pub(super) fn of(tool: &Tool, toolbox: &Toolbox) -> String {
     // A tool of a file that is included has its lines there.
-    let is_main = toolbox.files().is_empty()
-        || toolbox
-            .text()
-            .lines()
-            .nth(tool.position.line - 1)
-            .is_some_and(|l| l.contains(&tool.name));
+    let named = toolbox.text().lines().nth(tool.position.line.saturating_sub(1));
+    let is_main = toolbox.files().is_empty() || named.is_some_and(|l| l.contains(&tool.name));
     let text = match is_main {
         true => toolbox.text().to_owned(),
         false => fs::read_to_string(&tool.position.file).unwrap_or_default(),

@@ -13,7 +13,7 @@ use edgemere_command::sql::ResultColumn;
 use edgemere_command::{
     Command, Content, Kind, Media, Method as CommandMethod, Principal, Rendered, Request,
 };
-use edgemere_tools::{Answer, Commands, Failure};
+use edgemere_tools::{Answer, Commands, Failure, Wanted};
 use mcp_serve::BoxFuture;
 use reqwest::header::USER_AGENT;
 use reqwest::{Method, RequestBuilder};
@@ -162,9 +162,10 @@ impl Commands for EdgeLake {
     fn answer<'a>(
         &'a self,
         request: &'a Request,
-        budget: Budget,
+        wanted: Wanted,
     ) -> BoxFuture<'a, Result<Answer, Failure>> {
-        Box::pin(self.answered(request, budget))
+        // EdgeLake sends no row before it has all of them.
+        Box::pin(self.answered(request, wanted.budget()))
     }
 
     fn reply<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Rendered, Failure>> {

@@ -10,13 +10,16 @@ use axum::extract::State as Shared;
 use axum::extract::rejection::JsonRejection;
 use axum::http::{HeaderMap, Method, header};
 use axum::response::{IntoResponse, Response};
-use edgemere_command::Request;
 use edgemere_command::results::{self, Answer, Budget};
+use edgemere_command::{Content, Format, Rendered, Request};
 use edgemere_tools::Given;
+use futures_util::StreamExt;
+use futures_util::stream::once;
 use serde::{Deserialize, Serialize};
 
 use super::jobs::or_failure;
 use super::rest::principal;
+use crate::remote::Names;
 use crate::server::execute::{self, measured};
 use crate::server::mcp::link;
 use crate::server::reply::{Failure, answer};
@@ -27,6 +30,9 @@ pub(crate) const PATH: &str = "/api/v1/answers";
 
 /// The type of a page of rows; other answers have the types that they have over REST.
 pub(crate) const PAGE: &str = "application/vnd.edgemere.page+json";
+
+/// The type of rows that are sent while they come: messages, one a line.
+pub(crate) const EVENTS: &str = "application/x-ndjson";
 
 /// A command, and how many rows may come at once.
 #[derive(Debug, Deserialize, Serialize)]
@@ -41,6 +47,9 @@ pub(crate) struct Question {
     pub(crate) rows: Option<usize>,
     /// How many bytes the rows may take.
     pub(crate) bytes: Option<usize>,
+    /// Whether all rows are to be sent while they come.
+    #[serde(default)]
+    pub(crate) stream: bool,
 }
 
 /// A column, when only these were asked for.
@@ -67,6 +76,7 @@ pub(super) async fn answers(
         let request = request(&state, &question)?;
         match question.rows {
             None => columns(&state, &request).await,
+            Some(_) if question.stream => events(&state, &request).await,
             Some(rows) => {
                 let bytes = question.bytes.unwrap_or(BYTES).min(BYTES_MAX);
                 page(&state, &request, Budget { rows, bytes }).await
@@ -112,4 +122,23 @@ async fn page(state: &Arc<State>, request: &Request, budget: Budget) -> Result<R
     }
     let given = serde_json::to_string(&given).map_err(|_| Failure::fault())?;
     Ok(([(header::CONTENT_TYPE, PAGE)], given).into_response())
+}
+
+/// All rows while they come, after a message with the names of the columns.
+async fn events(state: &Arc<State>, request: &Request) -> Result<Response, Failure> {
+    let rows = match execute::answer(state, request).await? {
+        Answer::Reply(reply) => return Ok(answer(reply)),
+        Answer::Rows(rows) => *rows,
+    };
+    let columns = rows.columns().into_iter().map(|column| column.name).collect();
+    let names = serde_json::to_string(&Names { columns }).map_err(|_| Failure::fault())?;
+    let rendered = rows.render(Format::Events);
+    let content = match rendered.content {
+        Content::Stream(messages) => {
+            let first = std::future::ready(Ok(format!("{names}\n").into_bytes()));
+            Content::Stream(once(first).chain(messages).boxed())
+        }
+        Content::Whole(messages) => Content::Whole(format!("{names}\n{messages}")),
+    };
+    Ok(answer(Rendered { content, ..rendered }))
 }

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use edgemere_command::results::{self, Budget, ResultRows};
+use edgemere_command::results::{self, ResultRows};
 use edgemere_command::sql::ResultColumn;
 use edgemere_command::{Node, Principal, Rendered, Request};
-use edgemere_tools::{Answer, Commands, Failure};
+use edgemere_tools::{Answer, Commands, Failure, Wanted};
 use mcp_serve::BoxFuture;
 
 use crate::server::execute;
@@ -17,11 +17,11 @@ use crate::server::state::State;
 pub(super) struct NodeCommands(pub(super) Arc<State>);
 
 impl Commands for NodeCommands {
-    /// Whoever takes the rows has the budget, too.
+    /// Whoever takes the rows takes them as they are wanted.
     fn answer<'a>(
         &'a self,
         request: &'a Request,
-        _budget: Budget,
+        _wanted: Wanted,
     ) -> BoxFuture<'a, Result<Answer, Failure>> {
         Box::pin(async move { Ok(execute::answer(&self.0, request).await?.into()) })
     }

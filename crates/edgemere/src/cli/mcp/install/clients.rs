@@ -155,10 +155,10 @@ enum System {
 impl Folders {
     /// Those of the user of this machine.
     pub(super) fn of_this_machine() -> anyhow::Result<Self> {
-        let system = match () {
-            () if cfg!(windows) => System::Windows,
-            () if cfg!(target_os = "macos") => System::MacOs,
-            () => System::Linux,
+        let system = match std::env::consts::OS {
+            "windows" => System::Windows,
+            "macos" => System::MacOs,
+            _ => System::Linux,
         };
         let variable = |name: &str| {
             std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())

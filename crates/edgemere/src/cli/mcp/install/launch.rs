@@ -1,6 +1,6 @@
 //! How a client is to reach Edgemere.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
 use edgemere_tools::Origin;
@@ -51,7 +51,7 @@ fn whole_path(path: &Path) -> anyhow::Result<String> {
 }
 
 /// A path as JSON can have it.
-fn text(path: &PathBuf) -> anyhow::Result<String> {
+fn text(path: &Path) -> anyhow::Result<String> {
     let text = path.to_str().map(ToOwned::to_owned);
     Ok(text.ok_or_else(|| Failure::input(format!("{path:?} is not UTF-8")))?)
 }

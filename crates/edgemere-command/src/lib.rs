@@ -19,6 +19,7 @@ mod declaration;
 mod destination;
 mod dispatch;
 mod error;
+pub mod foreign;
 mod format;
 mod host;
 pub mod ingest;

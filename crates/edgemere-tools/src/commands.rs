@@ -1,15 +1,23 @@
 //! What carries out the commands of tools: the node that they belong to, or another one that is asked
 //! over the network. Tools know nothing else of it.
 
-use edgemere_command::results::{Answer, ResultRows};
+use edgemere_command::results::{self, Budget, ResultRows};
 use edgemere_command::sql::ResultColumn;
 use edgemere_command::{Error, INTERNAL_MESSAGE, Kind, Principal, Rendered, Request};
+use futures_util::stream::BoxStream;
 use mcp_serve::BoxFuture;
+
+use crate::result::rows::Given;
 
 /// Carries out commands.
 pub trait Commands: Send + Sync + 'static {
-    /// Carries out a command, and leaves the rows of a query to whoever takes them.
-    fn answer<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Answer, Failure>>;
+    /// Carries out a command. The rows of a query are left to whoever takes them where that is
+    /// possible; a node that is asked from afar gives them as they are wanted.
+    fn answer<'a>(
+        &'a self,
+        request: &'a Request,
+        wanted: Wanted,
+    ) -> BoxFuture<'a, Result<Answer, Failure>>;
 
     /// Carries out a command, and gives the reply the looks that the command asks for.
     fn reply<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Rendered, Failure>>;
@@ -34,6 +42,53 @@ pub trait Commands: Send + Sync + 'static {
 
     /// The name of the node that answers.
     fn node_name(&self) -> String;
+}
+
+/// How the rows of a query are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// As many as fit.
+    Page(Budget),
+    /// All of them as events, as many as fit where there are no events.
+    Events(Budget),
+}
+
+impl Wanted {
+    /// How many rows fit.
+    pub fn budget(self) -> Budget {
+        match self {
+            Self::Page(budget) | Self::Events(budget) => budget,
+        }
+    }
+}
+
+/// What a command answers.
+pub enum Answer {
+    /// A reply with its looks.
+    Reply(Rendered),
+    /// The rows of a query that runs here.
+    Rows(Box<ResultRows>),
+    /// Rows that another node gave.
+    Given(Box<Given>),
+    /// Rows that another node sends while they come.
+    Events(Events),
+}
+
+/// Rows that are sent while they come, as the messages of `format = events`.
+pub struct Events {
+    /// The names of the columns.
+    pub columns: Vec<String>,
+    /// A message each, the last of which says that it was all, or why not.
+    pub messages: BoxStream<'static, Result<String, Failure>>,
+}
+
+impl From<results::Answer> for Answer {
+    fn from(answer: results::Answer) -> Self {
+        match answer {
+            results::Answer::Reply(reply) => Self::Reply(reply),
+            results::Answer::Rows(rows) => Self::Rows(rows),
+        }
+    }
 }
 
 /// Why a command was not carried out, in words for an agent.

@@ -30,7 +30,7 @@ mod words;
 
 pub use arguments::{ArgumentError, ArgumentErrors};
 pub use bound::Bound;
-pub use commands::{Commands, Failure};
+pub use commands::{Answer, Commands, Events, Failure, Wanted};
 pub use execute::{Executor, agent};
 pub use file::schema;
 pub use file::surroundings::Surroundings;
@@ -38,5 +38,6 @@ pub use offer::Offer;
 pub use parser::{ParseError, Parser};
 pub use problem::{Problem, Problems};
 pub use reload::{Health, Live, Origin};
+pub use result::rows::Given;
 pub use tool::{Annotations, Kind, Limits, Position, Tool};
 pub use toolbox::{Prompt, PromptArgument, Resource, Toolbox, Toolset};

@@ -94,18 +94,40 @@ impl Client {
     async fn send(&self, question: &Question) -> anyhow::Result<Response> {
         let command = edgemere_command::parse(&question.command)
             .map_err(|error| Failure::of_command(error, &question.command))?;
-        let request = match command.declaration().method {
-            Method::Get => self.get(question),
-            Method::Post => self.post(question),
-        };
-        let timeout = question.timeout_s.map(|s| Duration::from_secs(s) + ANSWER_MARGIN);
-        let request = timeout.into_iter().fold(request, RequestBuilder::timeout);
-        let response = request.send().await.map_err(|error| self.unreachable(&error))?;
+        let request = self.prepared(command.declaration().method, question);
+        let response = self.response(request).await?;
         if let Some(missing) = response.headers().get(MISSING_HEADER).and_then(|v| v.to_str().ok())
         {
             terminal::say(&format!("warning: without the rows of {missing}"));
         }
         Ok(response)
+    }
+
+    /// Sends a request that was made by hand, whatever is answered.
+    pub(crate) async fn response(&self, request: RequestBuilder) -> Result<Response, Failure> {
+        request.send().await.map_err(|error| self.unreachable(&error))
+    }
+
+    /// The request of a question.
+    pub(crate) fn prepared(&self, method: Method, question: &Question) -> RequestBuilder {
+        let request = match method {
+            Method::Get => self.get(question),
+            Method::Post => self.post(question),
+        };
+        let timeout = question.timeout_s.map(|s| Duration::from_secs(s) + ANSWER_MARGIN);
+        timeout.into_iter().fold(request, RequestBuilder::timeout)
+    }
+
+    /// A request for another path of the node.
+    pub(crate) fn request(&self, method: reqwest::Method, path: &str) -> RequestBuilder {
+        let mut url = self.url.clone();
+        url.set_path(path);
+        self.http.request(method, url)
+    }
+
+    /// The node's address as people write it.
+    pub(crate) fn address(&self) -> &str {
+        shown(&self.url)
     }
 
     fn get(&self, question: &Question) -> RequestBuilder {
@@ -146,15 +168,26 @@ impl Client {
     }
 
     async fn read(&self, response: Response) -> anyhow::Result<Answer> {
-        let status = response.status();
         let content_type = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
         let is_json = content_type.is_some_and(|kind| kind.starts_with("application/json"));
-        let body = response.text().await.map_err(|error| self.unreachable(&error))?;
-        if !status.is_success() {
-            return Err(self.refused(status, &body).into());
-        }
+        let body = self.text(response).await?;
         let media = if is_json { Media::Json } else { Media::Text };
         Ok(Answer { media, body })
+    }
+
+    /// The text of an answer, or why there is none.
+    pub(crate) async fn text(&self, response: Response) -> Result<String, Failure> {
+        let status = response.status();
+        let body = self.body(response).await?;
+        match status.is_success() {
+            true => Ok(body),
+            false => Err(self.refused(status, &body)),
+        }
+    }
+
+    /// The text of an answer, also of one that says what is wrong.
+    pub(crate) async fn body(&self, response: Response) -> Result<String, Failure> {
+        response.text().await.map_err(|error| self.unreachable(&error))
     }
 
     /// What the node says is wrong, or what was answered by something that is not a node.

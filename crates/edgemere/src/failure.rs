@@ -44,6 +44,12 @@ impl Failure {
         Self { kind, message: chain(&anyhow::Error::new(error)), place, hint }
     }
 
+    /// That a tool was not carried out.
+    pub(crate) fn of_tool(failure: edgemere_tools::Failure) -> Self {
+        let edgemere_tools::Failure { kind, message, hint } = failure;
+        Self { hint, ..Self::new(kind, message) }
+    }
+
     /// What an error is to the outside.
     pub(crate) fn of(error: anyhow::Error) -> Self {
         let message = chain(&error);

@@ -1,13 +1,14 @@
 //! The `edgemere` binary: flags and configuration, the running node, and the ways to talk to one.
 //!
-//! `cli` reads what is asked and does it; `server` is a running node; `client` asks one. What goes
-//! wrong anywhere becomes a `failure`, which `terminal` tells and which decides the exit code.
+//! `cli` reads what is asked and does it; `server` is a running node; `client` asks one, and `remote`
+//! has tools carried out by one. What goes wrong anywhere becomes a `failure`, which `terminal` tells and which decides the exit code.
 
 mod cli;
 mod client;
 mod config;
 mod failure;
 mod logging;
+mod remote;
 mod server;
 mod terminal;
 

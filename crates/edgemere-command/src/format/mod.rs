@@ -218,7 +218,7 @@ pub(crate) fn render(reply: Reply, output: &Output) -> Result<Rendered, Error> {
 }
 
 /// The looks of a reply that is not a query's.
-fn render_small(reply: Reply, output: &Output) -> Rendered {
+pub(crate) fn render_small(reply: Reply, output: &Output) -> Rendered {
     if let Some(attribute) = &output.extract {
         return Rendered::json(&mcp::extract(reply, attribute));
     }

@@ -7,15 +7,15 @@ mod testing;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use edgemere_command::results::{Answer, ResultRows};
+use edgemere_command::results::ResultRows;
 use edgemere_command::{Access, Command, Format, Kind, Media, Principal, Rendered, Request};
 use mcp_serve::{Call, Outcome};
 use serde_json::Value;
 
 use self::testing::Testing;
 use crate::bound::Bound;
-use crate::commands::{Commands, Failure};
-use crate::result::rows::{More, Taken};
+use crate::commands::{Answer, Commands, Failure, Wanted};
+use crate::result::rows::Given;
 use crate::result::{Budget, Provenance, streamed, value};
 use crate::tool::Tool;
 
@@ -51,23 +51,32 @@ impl Executor {
 
     /// Carries out a call. Whatever goes wrong is an answer that says the next step.
     pub async fn call(&self, tool: &Tool, call: &Call, is_testing: bool) -> Outcome {
-        let testing = Testing { tool: &tool.name, is_on: is_testing };
-        let time = tool.limits.time.unwrap_or(TIME);
-        let outcome = tokio::select! {
-            biased;
-            () = call.cancelled() => Err(cancelled()),
-            outcome = tokio::time::timeout(time, self.run(tool, call, testing)) => {
-                outcome.unwrap_or_else(|_| Err(too_long(time)))
-            }
-        };
-        let outcome = outcome.unwrap_or_else(|failure| {
+        let outcome = self.try_call(tool, call, is_testing).await.unwrap_or_else(|failure| {
             if failure.kind == Kind::Internal {
                 tracing::error!(tool = tool.name, error = failure.message, "a tool failed");
             }
             Outcome::error(failure.text())
         });
-        testing.answered(&outcome);
+        Testing { tool: &tool.name, is_on: is_testing }.answered(&outcome);
         outcome
+    }
+
+    /// Carries out a call, and says of what kind it is when something goes wrong.
+    pub async fn try_call(
+        &self,
+        tool: &Tool,
+        call: &Call,
+        is_testing: bool,
+    ) -> Result<Outcome, Failure> {
+        let testing = Testing { tool: &tool.name, is_on: is_testing };
+        let time = tool.limits.time.unwrap_or(TIME);
+        tokio::select! {
+            biased;
+            () = call.cancelled() => Err(cancelled()),
+            outcome = tokio::time::timeout(time, self.run(tool, call, testing)) => {
+                outcome.unwrap_or_else(|_| Err(too_long(time)))
+            }
+        }
     }
 
     async fn run(
@@ -83,14 +92,22 @@ impl Executor {
         testing.bound(&bound);
         let command = checked(&bound)?;
         let request = self.request(&bound, &self.principal_of(call));
+        let started = Instant::now();
         if tool.parser().is_some() || !takes_rows(command.format()) {
-            let started = Instant::now();
             let reply = self.commands.reply(&request).await?;
             return self.value(tool, &bound, reply, started, testing).await;
         }
-        let started = Instant::now();
-        match self.commands.answer(&request).await? {
-            Answer::Rows(rows) => self.rows(tool, call, &bound, &request, *rows).await,
+        let budget = Budget::of(&tool.limits).page();
+        let wanted = match wants_stream(call, &bound) {
+            true => Wanted::Events(budget),
+            false => Wanted::Page(budget),
+        };
+        match self.commands.answer(&request, wanted).await? {
+            Answer::Rows(rows) => self.rows(call, &request, *rows, wanted).await,
+            Answer::Given(given) => given.outcome(),
+            Answer::Events(events) => {
+                streamed::from_afar(events, call, self.commands.node_name()).await
+            }
             Answer::Reply(reply) => self.value(tool, &bound, reply, started, testing).await,
         }
     }
@@ -136,31 +153,30 @@ impl Executor {
     /// The rows of a query: the first of them, or all as they come.
     async fn rows(
         &self,
-        tool: &Tool,
         call: &Call,
-        bound: &Bound,
         request: &Request,
         mut rows: ResultRows,
+        wanted: Wanted,
     ) -> Result<Outcome, Failure> {
         let node = self.commands.node_name();
-        let wants_stream = bound.arguments.get(STREAM).and_then(Value::as_bool).unwrap_or(false);
-        if wants_stream && call.wants_progress() {
-            return streamed::outcome(rows, call, node).await;
-        }
-        let page = progress::told(call, &mut rows, Budget::of(&tool.limits).page()).await?;
-        let operators = rows.operators();
-        let provenance = Provenance::of_operators(&operators, node, rows.elapsed())
-            .with_rows_scanned(rows.rows_read());
-        let taken = Taken::new(&rows, page);
-        let more = match taken.page.has_more {
-            false => More::default(),
-            true => More {
-                link: (!rows.is_rest()).then(|| self.commands.link(request)).flatten(),
-                cursor: Some(self.commands.keep_rest(&request.principal, rows)),
-            },
+        let budget = match wanted {
+            Wanted::Events(_) => return streamed::outcome(rows, call, node).await,
+            Wanted::Page(budget) => budget,
         };
-        taken.outcome(&more, &provenance)
+        let page = progress::told(call, &mut rows, budget).await?;
+        let mut given = Given::of(&rows, page, node);
+        if given.has_more {
+            given.link = (!rows.is_rest()).then(|| self.commands.link(request)).flatten();
+            given.cursor = Some(self.commands.keep_rest(&request.principal, rows));
+        }
+        given.outcome()
     }
+}
+
+/// Whether all rows are to be sent while they come, and somebody listens.
+fn wants_stream(call: &Call, bound: &Bound) -> bool {
+    let says_so = bound.arguments.get(STREAM).and_then(Value::as_bool).unwrap_or(false);
+    says_so && call.wants_progress()
 }
 
 /// The command, which is still the one that the tool declares.

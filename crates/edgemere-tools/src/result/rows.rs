@@ -1,7 +1,12 @@
-//! The answer of a query: the first rows, whether there are more, and the ways to those.
+//! The answer of a query: the first rows, whether there are more, and the ways to those. It is the same
+//! for rows that were taken here and for those that another node gave.
+
+use std::time::Duration;
 
 use edgemere_command::results::{Page, ResultRows};
 use mcp_serve::{Link, Outcome};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::{Provenance, TEXT_BYTES_MAX};
@@ -10,32 +15,61 @@ use crate::commands::Failure;
 /// How many rows the text has when all of them would be too long for it.
 const TEXT_ROWS: usize = 20;
 
-/// The ways to the rows that did not fit.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct More {
-    /// What `fetch_rows` takes.
-    pub(crate) cursor: Option<String>,
-    /// Where all rows can be read.
-    pub(crate) link: Option<String>,
+/// Rows that a node gave: as many as fit, and what it says of them. Nodes send it to each other.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Given {
+    /// The names of the columns.
+    pub columns: Vec<String>,
+    /// A list of values each, as JSON.
+    pub rows: Vec<Box<RawValue>>,
+    /// Whether there are more: one of them was seen.
+    pub has_more: bool,
+    /// What `query fetch` takes for those.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// Where all rows can be read as a stream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+    /// The nodes that were asked.
+    pub asked: Vec<String>,
+    /// Those that answered.
+    pub answered: Vec<String>,
+    /// Those whose part is missing.
+    pub missing: Vec<String>,
+    /// How many rows were read for it, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows_scanned: Option<u64>,
+    /// How long it took, in seconds.
+    pub time_s: f64,
+    /// What else the reader must know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
-/// Rows that were taken, and the names of their columns.
-pub(crate) struct Taken {
-    pub(crate) columns: Vec<String>,
-    pub(crate) page: Page,
-}
-
-impl Taken {
-    /// Names the columns of a page of these rows.
-    pub(crate) fn new(rows: &ResultRows, page: Page) -> Self {
+impl Given {
+    /// A page of rows, taken on the node of this name.
+    pub fn of(rows: &ResultRows, page: Page, node: String) -> Self {
         let columns = rows.columns().into_iter().map(|column| column.name).collect();
-        Self { columns, page }
+        let told = Provenance::of_operators(&rows.operators(), node, rows.elapsed())
+            .with_rows_scanned(rows.rows_read());
+        Self {
+            columns,
+            rows: page.rows,
+            has_more: page.has_more,
+            asked: told.asked,
+            answered: told.answered,
+            missing: told.missing,
+            rows_scanned: told.rows_scanned,
+            time_s: told.time.as_secs_f64(),
+            ..Self::default()
+        }
     }
 
     /// The answer.
-    pub(crate) fn outcome(self, more: &More, provenance: &Provenance) -> Result<Outcome, Failure> {
-        let count = self.page.rows.len();
-        let rows = self.page.rows.iter().map(|row| serde_json::from_str(row.get()));
+    pub(crate) fn outcome(self) -> Result<Outcome, Failure> {
+        let provenance = self.provenance();
+        let count = self.rows.len();
+        let rows = self.rows.iter().map(|row| serde_json::from_str(row.get()));
         let rows = rows.collect::<Result<Vec<Value>, _>>().map_err(|error| {
             Failure::new(edgemere_command::Kind::Internal, error.to_string(), None)
         })?;
@@ -43,15 +77,27 @@ impl Taken {
         answer.insert("columns".into(), json!(self.columns));
         answer.insert("rows".into(), Value::Array(rows));
         answer.insert("row_count".into(), count.into());
-        answer.insert("truncated".into(), self.page.has_more.into());
-        more.cursor.as_ref().map(|cursor| answer.insert("next_cursor".into(), json!(cursor)));
+        answer.insert("truncated".into(), self.has_more.into());
+        self.cursor.map(|cursor| answer.insert("next_cursor".into(), cursor.into()));
+        self.note.map(|note| answer.insert("note".into(), note.into()));
         answer.insert("provenance".into(), provenance.to_value());
         let outcome = Outcome::text(text(&answer));
-        let outcome = match &more.link {
+        let outcome = match &self.link {
             Some(link) => outcome.link(whole(link)),
             None => outcome,
         };
         Ok(Outcome { structured: Some(Value::Object(answer)), ..outcome })
+    }
+
+    fn provenance(&self) -> Provenance {
+        Provenance {
+            asked: self.asked.clone(),
+            answered: self.answered.clone(),
+            missing: self.missing.clone(),
+            rows_scanned: self.rows_scanned,
+            // What another node says may be no time at all.
+            time: Duration::try_from_secs_f64(self.time_s).unwrap_or_default(),
+        }
     }
 }
 
@@ -68,8 +114,8 @@ fn text(answer: &Map<String, Value>) -> String {
         left = rows.len().saturating_sub(TEXT_ROWS);
         rows.truncate(TEXT_ROWS);
     }
-    let note = format!("{left} more rows are in structuredContent");
-    short.insert("note".into(), note.into());
+    let more = format!("{left} more rows are in structuredContent");
+    short.insert("left_out".into(), more.into());
     serde_json::to_string(&short).unwrap_or_default()
 }
 
@@ -84,5 +130,50 @@ fn whole(address: &str) -> Link {
         ),
         mime_type: Some("application/x-ndjson".into()),
         ..Link::new(address, "all-rows")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(text: &str) -> Box<RawValue> {
+        RawValue::from_string(text.to_owned()).unwrap()
+    }
+
+    #[test]
+    fn rows_of_another_node_survive_the_way_and_are_answered_alike() {
+        let given = Given {
+            columns: vec!["n".into()],
+            rows: vec![row("[1]"), row("[null]")],
+            has_more: true,
+            cursor: Some("c1".into()),
+            link: Some("http://127.0.0.1:1/api/v1/results/x".into()),
+            asked: vec!["a".into(), "b".into()],
+            answered: vec!["a".into()],
+            missing: vec!["b".into()],
+            rows_scanned: Some(7),
+            time_s: 0.002,
+            note: None,
+        };
+        let sent = serde_json::to_string(&given).unwrap();
+        let came: Given = serde_json::from_str(&sent).unwrap();
+        let outcome = came.outcome().unwrap();
+        let expected = json!({
+            "columns": ["n"], "rows": [[1], [null]], "row_count": 2, "truncated": true,
+            "next_cursor": "c1",
+            "provenance": {
+                "asked": ["a", "b"], "answered": ["a"], "missing": ["b"], "rows_scanned": 7,
+                "time_ms": 2.0, "complete": false,
+            },
+        });
+        assert_eq!(outcome.structured, Some(expected));
+        assert_eq!(outcome.content.len(), 2);
+    }
+
+    #[test]
+    fn a_time_that_is_none_is_no_fault() {
+        let given = Given { time_s: -1.0, ..Given::default() };
+        assert!(given.outcome().unwrap().structured.is_some());
     }
 }

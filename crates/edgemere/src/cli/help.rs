@@ -7,7 +7,7 @@ use clap::Command;
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Run a node", &["node", "demo"]),
     ("Talk to a node", &["run", "sql", "import", "shell"]),
-    ("Serve agents", &["mcp"]),
+    ("Serve agents", &["mcp", "tools"]),
     ("Set up and look after", &["config", "ledger", "completions"]),
 ];
 

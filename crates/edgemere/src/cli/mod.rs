@@ -13,6 +13,7 @@ mod run;
 mod shell;
 mod signals;
 mod sql;
+mod tools;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -57,7 +58,9 @@ enum Command {
     Sql(sql::Sql),
     Import(import::Import),
     Shell(shell::Shell),
-    Mcp(mcp::Mcp),
+    Mcp(Box<mcp::Mcp>),
+    #[command(subcommand)]
+    Tools(tools::Command),
     #[command(subcommand)]
     Config(config::Command),
     #[command(subcommand)]
@@ -84,6 +87,11 @@ impl Cli {
         match &self.command {
             Command::Completions(completions) => return completions.run(),
             Command::Config(config::Command::Init(init)) => return init.run(self.config),
+            Command::Tools(command) => {
+                if let Some(done) = command.run_alone() {
+                    return done;
+                }
+            }
             _ => {}
         }
         let given = [self.command.given(), self.log.entries()].concat();
@@ -98,6 +106,7 @@ impl Cli {
             Command::Import(import) => import.run(&config),
             Command::Shell(shell) => shell.run(&config),
             Command::Mcp(mcp) => mcp.run(&config),
+            Command::Tools(command) => command.run(&config),
             Command::Config(command) => command.run(&config),
             Command::Ledger(command) => command.run(&config),
             Command::Completions(completions) => completions.run(),
@@ -114,7 +123,8 @@ impl Command {
             Self::Sql(sql) => sql.keys.entries(),
             Self::Import(import) => import.keys.entries(),
             Self::Shell(shell) => shell.keys.entries(),
-            Self::Mcp(mcp) => mcp.keys.entries(),
+            Self::Mcp(mcp) => mcp.given(),
+            Self::Tools(command) => command.given(),
             Self::Config(command) => command.given(),
             Self::Ledger(command) => command.given(),
             Self::Demo(_) | Self::Completions(_) => Vec::new(),

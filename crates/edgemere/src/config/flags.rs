@@ -30,6 +30,14 @@ pub(crate) struct ClientKeys;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DataKeys;
 
+/// The tools to look at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ToolKeys;
+
+/// The tools to call, and the node that carries them out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallKeys;
+
 /// The log, which every command has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogKeys;
@@ -50,6 +58,18 @@ impl Group for ClientKeys {
 impl Group for DataKeys {
     fn keys() -> Vec<&'static Key> {
         vec![&keys::DATA]
+    }
+}
+
+impl Group for ToolKeys {
+    fn keys() -> Vec<&'static Key> {
+        vec![&keys::TOOLS]
+    }
+}
+
+impl Group for CallKeys {
+    fn keys() -> Vec<&'static Key> {
+        vec![&keys::TOOLS, &keys::NODE]
     }
 }
 

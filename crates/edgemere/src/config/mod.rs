@@ -18,7 +18,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub(crate) use self::file::FILE_NAME;
-pub(crate) use self::flags::{ClientKeys, DataKeys, Flags, LogKeys, NodeKeys};
+pub(crate) use self::flags::{CallKeys, ClientKeys, DataKeys, Flags, LogKeys, NodeKeys, ToolKeys};
 pub(crate) use self::folders::state_folder;
 pub(crate) use self::form::{address, node_url, seconds, size};
 use self::key::Default;

@@ -4,7 +4,7 @@
 mod auth;
 mod execute;
 mod files;
-mod http;
+pub(crate) mod http;
 mod listen;
 pub(crate) mod mcp;
 mod metrics;

@@ -2,13 +2,16 @@
 //! reply is the bytes that came.
 
 mod excerpt;
+mod problem;
 mod reply;
+mod table;
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use edgemere_command::Media;
+use edgemere_tools::Problem;
 
 use crate::client::Answer;
 use crate::failure::Failure;
@@ -44,6 +47,33 @@ pub(crate) fn print_reply(reply: &Answer) -> io::Result<()> {
         (Media::Text, true) => print_painted(&reply::paint_text(body)),
         _ => print(body),
     }
+}
+
+/// Prints JSON: painted for people, or as it is for programs.
+pub(crate) fn print_json(json: &str) -> io::Result<()> {
+    match is_for_people() {
+        true => print_painted(&reply::paint_json(json)),
+        false => print(json),
+    }
+}
+
+/// Prints a text for people.
+pub(crate) fn print_text(text: &str) -> io::Result<()> {
+    print_painted(&reply::paint_text(text.trim_matches('\n')))
+}
+
+/// Prints a table for people.
+pub(crate) fn print_table(columns: &[String], rows: &[Vec<String>]) -> io::Result<()> {
+    print_painted(&reply::paint_text(&table::table(columns, rows)))
+}
+
+/// Prints texts under titles, for people.
+pub(crate) fn print_sections(sections: &[(String, String)]) -> io::Result<()> {
+    let section = |(title, text): &(String, String)| {
+        let text = reply::printable(text).replace('\n', "\n  ");
+        format!("{}\n  {text}", paint(BOLD, &reply::printable(title)))
+    };
+    print_painted(&sections.iter().map(section).collect::<Vec<_>>().join("\n\n"))
 }
 
 /// Prints a piece of a longer text on stdout as it is; whether there is still somebody who reads.
@@ -88,6 +118,12 @@ pub(crate) fn report(failure: &Failure) {
     say(&paint_failure(failure));
 }
 
+/// Tells what is wrong with a file of tools, on stderr.
+pub(crate) fn report_problem(problem: &Problem) {
+    say(&problem::paint_problem(problem));
+}
+
+/// Whether what is printed is for people, and not for programs.
 pub(crate) fn is_for_people() -> bool {
     io::stdout().is_terminal() || AutoStream::choice(&io::stdout()) != ColorChoice::Never
 }

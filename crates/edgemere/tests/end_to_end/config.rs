@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use crate::support::{edgemere, parts, run};
 
 /// A value of every key that is not its default: as a flag, and as TOML.
-const VALUES: [(&str, &str, &str); 23] = [
+const VALUES: [(&str, &str, &str); 25] = [
     ("name", "plant 1", "\"plant 1\""),
     ("role", "master,query", "[\"master\", \"query\"]"),
     ("data", "/d", "\"/d\""),
@@ -20,6 +20,8 @@ const VALUES: [(&str, &str, &str); 23] = [
     ("master", "example.com:3", "\"example.com:3\""),
     ("register", "false", "false"),
     ("access", "read", "\"read\""),
+    ("agent-access", "write", "\"write\""),
+    ("tools", "/t.yaml", "\"/t.yaml\""),
     ("query-memory", "64MiB", "\"64MiB\""),
     ("query-memory-total", "2GB", "\"2GB\""),
     ("query-spill", "0", "\"0\""),

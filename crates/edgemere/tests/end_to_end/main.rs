@@ -19,6 +19,7 @@ mod jobs;
 mod jobs_network;
 mod ledger;
 mod mcp;
+mod mcp_install;
 mod member;
 mod network;
 #[cfg(target_os = "linux")]
@@ -38,3 +39,5 @@ mod run;
 mod shell;
 mod stopping;
 mod support;
+mod tools_cli;
+mod tools_edgelake;

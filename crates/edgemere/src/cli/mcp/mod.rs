@@ -1,4 +1,8 @@
-//! `edgemere mcp`: serves agents on stdin and stdout, from a node inside of this process.
+//! `edgemere mcp`: serves agents on stdin and stdout, from a node inside of this process, or with what
+//! another one answers (`remote`); and writes it into the files of clients (`install`).
+
+mod install;
+mod remote;
 
 use std::process::ExitCode;
 
@@ -7,7 +11,7 @@ use edgemere_tools::agent;
 use super::node::options;
 use super::node_runtime;
 use super::signals::Signals;
-use crate::config::{Config, Flags, NodeKeys, keys};
+use crate::config::{ClientKeys, Config, Entry, Flags, NodeKeys, keys};
 use crate::server::{self, Options};
 
 /// Serve agents on stdin and stdout, as MCP clients start it
@@ -15,16 +19,45 @@ use crate::server::{self, Options};
 #[command(
     long_about = "Serve agents on stdin and stdout, as MCP clients start it.\n\nThe node is inside of \
                   this process, with the rows of its data folder, and stops when stdin ends. Its \
-                  HTTP and network ports are any free ones unless they are given.",
-    after_help = "Examples:\n  edgemere mcp --data /var/lib/plant-1\n  edgemere mcp --tools tools.yaml"
+                  HTTP and network ports are any free ones unless they are given.\n\nWith --node, a \
+                  node that runs elsewhere answers, which may be one of EdgeLake, and nothing is kept \
+                  here.",
+    after_help = "Examples:\n  edgemere mcp --data /var/lib/plant-1\n  edgemere mcp --tools tools.yaml\n  \
+                  edgemere mcp --node http://127.0.0.1:32349\n  edgemere mcp install claude"
 )]
 pub(crate) struct Mcp {
+    #[command(subcommand)]
+    command: Option<Command>,
+
     #[command(flatten)]
-    pub(super) keys: Flags<NodeKeys>,
+    keys: Flags<NodeKeys>,
+
+    #[command(flatten)]
+    node: Flags<ClientKeys>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Install(install::Install),
 }
 
 impl Mcp {
+    /// The keys of the configuration that flags and the environment give.
+    pub(super) fn given(&self) -> Vec<Entry> {
+        let own = [self.keys.entries(), self.node.entries()].concat();
+        match &self.command {
+            Some(Command::Install(install)) => [install.given(), own].concat(),
+            None => own,
+        }
+    }
+
     pub(super) fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
+        if let Some(Command::Install(install)) = self.command {
+            return install.run(config);
+        }
+        if !self.node.entries().is_empty() {
+            return remote::run(config);
+        }
         let options = any_ports(options(config)?, config);
         let runtime = node_runtime()?;
         let result = runtime.block_on(serve(options));

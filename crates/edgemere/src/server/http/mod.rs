@@ -1,5 +1,6 @@
 //! The HTTP port: EdgeLake's REST at `/`, health, metrics, and a page for browsers.
 
+pub(crate) mod answers;
 mod body;
 mod form;
 mod guard;
@@ -51,6 +52,7 @@ pub(super) fn router(state: &Arc<State>, mcp: &Mcp) -> Router {
         .route("/api/v1/jobs/{id}", get(jobs::status).delete(jobs::remove))
         .route("/api/v1/jobs/{id}/rows", get(jobs::rows))
         .route("/api/v1/results/{id}", get(results::rows))
+        .route(answers::PATH, post(answers::answers))
         .with_state(Arc::clone(state))
         .merge(mcp.router(state))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use edgemere_command::results::{self, Answer, ResultRows};
+use edgemere_command::results::{self, ResultRows};
 use edgemere_command::sql::ResultColumn;
-use edgemere_command::{Principal, Rendered, Request};
-use edgemere_tools::{Commands, Failure};
+use edgemere_command::{Node, Principal, Rendered, Request};
+use edgemere_tools::{Answer, Commands, Failure, Wanted};
 use mcp_serve::BoxFuture;
 
 use crate::server::execute;
@@ -17,8 +17,13 @@ use crate::server::state::State;
 pub(super) struct NodeCommands(pub(super) Arc<State>);
 
 impl Commands for NodeCommands {
-    fn answer<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Answer, Failure>> {
-        Box::pin(async move { Ok(execute::answer(&self.0, request).await?) })
+    /// Whoever takes the rows takes them as they are wanted.
+    fn answer<'a>(
+        &'a self,
+        request: &'a Request,
+        _wanted: Wanted,
+    ) -> BoxFuture<'a, Result<Answer, Failure>> {
+        Box::pin(async move { Ok(execute::answer(&self.0, request).await?.into()) })
     }
 
     fn reply<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Rendered, Failure>> {
@@ -37,8 +42,7 @@ impl Commands for NodeCommands {
     }
 
     fn link(&self, request: &Request) -> Option<String> {
-        let id = results::keep_question(&self.0.node, request);
-        Some(format!("http://{}{PATH}/{id}?format=ndjson", self.0.node.settings().http))
+        Some(link(&self.0.node, request))
     }
 
     fn version(&self) -> Option<String> {
@@ -48,4 +52,10 @@ impl Commands for NodeCommands {
     fn node_name(&self) -> String {
         self.0.node.name()
     }
+}
+
+/// Where all rows of a query can be read, for an hour.
+pub(in crate::server) fn link(node: &Node, request: &Request) -> String {
+    let id = results::keep_question(node, request);
+    format!("http://{}{PATH}/{id}?format=ndjson", node.settings().http)
 }

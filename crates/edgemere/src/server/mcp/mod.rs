@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use self::commands::NodeCommands;
+pub(super) use self::commands::link;
 use self::figures::Figures;
 use super::http::principal;
 use super::state::State;
@@ -27,6 +28,16 @@ Edgemere is one SQL database over many machines; the data stays on them. Find ta
 and columns with get_schema, then ask with query or sql. Prefer aggregates and time ranges to raw rows. \
 Every answer says in provenance which nodes answered; complete: false means that some did not. When \
 truncated is true, next_cursor gives more rows through fetch_rows.";
+
+/// What clients are told of the server.
+pub(crate) fn identity() -> Identity {
+    Identity {
+        title: Some("Edgemere".into()),
+        description: Some("The machines at the edge as one SQL database".into()),
+        instructions: Some(INSTRUCTIONS.into()),
+        ..Identity::new("edgemere", edgemere_command::VERSION)
+    }
+}
 
 /// MCP on a node. Clones are the same.
 #[derive(Clone)]
@@ -44,13 +55,7 @@ impl fmt::Debug for Mcp {
 impl Mcp {
     /// Loads the tools and is ready to serve them. A bad file is an error.
     pub(super) async fn start(state: &Arc<State>, tools: Origin) -> Result<Self, Problems> {
-        let identity = Identity {
-            title: Some("Edgemere".into()),
-            description: Some("The machines at the edge as one SQL database".into()),
-            instructions: Some(INSTRUCTIONS.into()),
-            ..Identity::new("edgemere", edgemere_command::VERSION)
-        };
-        let server = Server::new(identity, Limits::default());
+        let server = Server::new(identity(), Limits::default());
         let commands = Arc::new(NodeCommands(Arc::clone(state)));
         let executor = Executor::new(commands, agent(state));
         let offer = Offer::new(executor, &server);

@@ -36,6 +36,8 @@ fn options(data: &Path, network: SocketAddr, key: Option<String>) -> Options {
         master: None,
         register: true,
         access: Access::Admin,
+        agent_access: Access::Read,
+        tools: edgemere_tools::Origin::default(),
         storage: storage::Options::default(),
         limits: sql::Limits::default(),
     }

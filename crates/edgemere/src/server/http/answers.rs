@@ -1,0 +1,144 @@
+//! `POST /api/v1/answers`: what a command answers, as tools take it: the rows of a query as a page, with
+//! the way to the rest of them and with who answered; all else as over REST. It is what `edgemere mcp
+//! --node` and `edgemere tools` ask.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State as Shared;
+use axum::extract::rejection::JsonRejection;
+use axum::http::{HeaderMap, Method, header};
+use axum::response::{IntoResponse, Response};
+use edgemere_command::results::{self, Answer, Budget};
+use edgemere_command::{Content, Format, Rendered, Request};
+use edgemere_tools::Given;
+use futures_util::StreamExt;
+use futures_util::stream::once;
+use serde::{Deserialize, Serialize};
+
+use super::jobs::or_failure;
+use super::rest::principal;
+use crate::remote::Names;
+use crate::server::execute::{self, measured};
+use crate::server::mcp::link;
+use crate::server::reply::{Failure, answer};
+use crate::server::state::State;
+
+/// The path.
+pub(crate) const PATH: &str = "/api/v1/answers";
+
+/// The type of a page of rows; other answers have the types that they have over REST.
+pub(crate) const PAGE: &str = "application/vnd.edgemere.page+json";
+
+/// The type of rows that are sent while they come: messages, one a line.
+pub(crate) const EVENTS: &str = "application/x-ndjson";
+
+/// A command, and how many rows may come at once.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Question {
+    pub(crate) command: String,
+    pub(crate) destination: Option<String>,
+    #[serde(default)]
+    pub(crate) subset: bool,
+    pub(crate) timeout_s: Option<f64>,
+    /// How many rows; none asks only for the columns, and the query is not run.
+    pub(crate) rows: Option<usize>,
+    /// How many bytes the rows may take.
+    pub(crate) bytes: Option<usize>,
+    /// Whether all rows are to be sent while they come.
+    #[serde(default)]
+    pub(crate) stream: bool,
+}
+
+/// A column, when only these were asked for.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Column {
+    pub(crate) name: String,
+    #[serde(rename = "type")]
+    pub(crate) type_name: String,
+}
+
+/// How many bytes of rows are given when nobody says otherwise, and at most.
+const BYTES: usize = 40_000;
+const BYTES_MAX: usize = 64 << 20;
+
+/// Answers.
+pub(super) async fn answers(
+    Shared(state): Shared<Arc<State>>,
+    headers: HeaderMap,
+    question: Result<Json<Question>, JsonRejection>,
+) -> Response {
+    let reply = async {
+        let Json(question) =
+            question.map_err(|error| Failure::bad_request(error.body_text(), HINT))?;
+        let request = request(&state, &question)?;
+        match question.rows {
+            None => columns(&state, &request).await,
+            Some(_) if question.stream => events(&state, &request).await,
+            Some(rows) => {
+                let bytes = question.bytes.unwrap_or(BYTES).min(BYTES_MAX);
+                page(&state, &request, Budget { rows, bytes }).await
+            }
+        }
+    };
+    or_failure(reply.await, &state, &Method::POST, &headers)
+}
+
+const HINT: &str =
+    "send {\"command\": \"sql DBMS SELECT …\", \"destination\": \"network\", \"rows\": 100}";
+
+fn request(state: &State, question: &Question) -> Result<Request, Failure> {
+    let timeout = question.timeout_s.map(Duration::try_from_secs_f64).transpose();
+    let timeout = timeout
+        .map_err(|error| Failure::bad_request(format!("timeout_s: {error}"), "give seconds"))?;
+    Ok(Request {
+        destination: question.destination.clone().filter(|destination| !destination.is_empty()),
+        subset: question.subset,
+        timeout,
+        ..Request::new(question.command.clone(), principal(state))
+    })
+}
+
+async fn columns(state: &Arc<State>, request: &Request) -> Result<Response, Failure> {
+    let (columns, _permit) =
+        measured(state, "columns", results::columns(&state.node, request)).await?;
+    let columns =
+        columns.into_iter().map(|column| Column { name: column.name, type_name: column.type_name });
+    Ok(Json(columns.collect::<Vec<_>>()).into_response())
+}
+
+async fn page(state: &Arc<State>, request: &Request, budget: Budget) -> Result<Response, Failure> {
+    let mut rows = match execute::answer(state, request).await? {
+        Answer::Reply(reply) => return Ok(answer(reply)),
+        Answer::Rows(rows) => *rows,
+    };
+    let page = rows.page(budget).await?;
+    let mut given = Given::of(&rows, page, state.node.name());
+    if given.has_more {
+        given.link = (!rows.is_rest()).then(|| link(&state.node, request));
+        given.cursor = Some(results::keep_rest(&state.node, &request.principal, rows));
+    }
+    let given = serde_json::to_string(&given).map_err(|_| Failure::fault())?;
+    Ok(([(header::CONTENT_TYPE, PAGE)], given).into_response())
+}
+
+/// All rows while they come, after a message with the names of the columns.
+async fn events(state: &Arc<State>, request: &Request) -> Result<Response, Failure> {
+    let rows = match execute::answer(state, request).await? {
+        Answer::Reply(reply) => return Ok(answer(reply)),
+        Answer::Rows(rows) => *rows,
+    };
+    let columns = rows.columns().into_iter().map(|column| column.name).collect();
+    let names = serde_json::to_string(&Names { columns }).map_err(|_| Failure::fault())?;
+    let rendered = rows.render(Format::Events);
+    let content = match rendered.content {
+        Content::Stream(messages) => {
+            let first = std::future::ready(Ok(format!("{names}\n").into_bytes()));
+            Content::Stream(once(first).chain(messages).boxed())
+        }
+        Content::Whole(messages) => Content::Whole(format!("{names}\n{messages}")),
+    };
+    Ok(answer(Rendered { content, ..rendered }))
+}

@@ -1,11 +1,15 @@
 //! What can go wrong with a command, and the one classification that decides everything outside:
 //! the process's exit code, the HTTP status and what an agent is told.
 
+mod hint;
+mod kind;
+
 use std::ops::Range;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+pub use self::kind::Kind;
 use crate::code::{
     Code, engine_code, engine_kind, job_code, job_kind, ledger_code, ledger_kind, sql_code,
     sql_kind,
@@ -14,71 +18,6 @@ use crate::declaration::Effect;
 
 /// A place in a command's text, in characters.
 pub type Span = Range<usize>;
-
-/// The kinds of failure, as seen from outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The caller wrote something that cannot be done; another text may.
-    Input,
-    /// What the caller named is not there.
-    NotFound,
-    /// The caller may not do this.
-    Denied,
-    /// It contradicts what is there.
-    Conflict,
-    /// It cannot be done now; later it may.
-    Unavailable,
-    /// A fault of ours.
-    Internal,
-}
-
-impl Kind {
-    /// Every kind.
-    pub const ALL: [Self; 6] = [
-        Self::Input,
-        Self::NotFound,
-        Self::Denied,
-        Self::Conflict,
-        Self::Unavailable,
-        Self::Internal,
-    ];
-
-    /// The exit code of a process that ends with it.
-    pub fn exit_code(self) -> u8 {
-        match self {
-            Self::Input => 2,
-            Self::NotFound => 3,
-            Self::Denied => 4,
-            Self::Conflict => 5,
-            Self::Unavailable => 6,
-            Self::Internal => 70,
-        }
-    }
-
-    /// The HTTP status of a reply that tells it.
-    pub fn http_status(self) -> u16 {
-        match self {
-            Self::Input => 400,
-            Self::NotFound => 404,
-            Self::Denied => 403,
-            Self::Conflict => 409,
-            Self::Unavailable => 503,
-            Self::Internal => 500,
-        }
-    }
-
-    /// The kind that a reply with that HTTP status tells.
-    pub fn from_http_status(status: u16) -> Self {
-        let exact = Self::ALL.into_iter().find(|kind| kind.http_status() == status);
-        exact.unwrap_or(match status {
-            401 => Self::Denied,
-            410 => Self::Conflict,
-            408 | 429 | 502 | 504 | 507 => Self::Unavailable,
-            400..500 => Self::Input,
-            _ => Self::Internal,
-        })
-    }
-}
 
 /// What is told of a fault of ours. The rest is only in the log.
 pub const INTERNAL_MESSAGE: &str = "internal error; the node's log has the details";
@@ -462,72 +401,6 @@ impl Error {
         }
     }
 
-    /// What to do next, where there is something.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Syntax { hint, .. }
-            | Self::UnknownCommand { hint, .. }
-            | Self::UnknownVariable { hint, .. }
-            | Self::UnknownTable { hint, .. }
-            | Self::UnknownDatabase { hint, .. }
-            | Self::NoHelp { hint, .. }
-            | Self::File { hint, .. } => hint.clone(),
-            Self::NoDestination { hint, .. } => Some(hint.clone()),
-            Self::PeerDenied { hint, .. } => Some((*hint).to_owned()),
-            Self::NameTaken { .. } => Some("start this node with another --name".into()),
-            Self::PeerVersion { .. } => Some("run the same version of Edgemere on both".into()),
-            Self::MissingKey { usage, .. } => Some(format!("usage: {usage}")),
-            Self::NotPolicy { .. } => Some("write it as {\"TYPE\": {\"name\": …}}".into()),
-            Self::WrongMethod { .. } => Some("send it with POST".into()),
-            Self::Denied { effect: Effect::Secret, .. } => {
-                Some("a node shows secrets to nobody".into())
-            }
-            Self::Denied { .. } => {
-                Some("ask somebody who may, or start the node with another --access".into())
-            }
-            Self::PeerUnreachable { .. } | Self::PeerTimeout { .. } => {
-                Some("\"test network\" shows which nodes answer".into())
-            }
-            Self::NotMaster { master } => Some(match master {
-                Some(master) => format!("send it to the master: destination {master}"),
-                None => {
-                    "send it to the master, or use \"blockchain add\" for this node alone".into()
-                }
-            }),
-            Self::ExternalDatabase { dbms, .. } => Some(format!(
-                "\"connect dbms {dbms} where type = edgemere\" keeps its rows on this node"
-            )),
-            Self::Columns { .. } => {
-                Some("write NAME TYPE, …: \"help create table\" lists the types".into())
-            }
-            Self::NoPartition { .. } => Some("\"get partitions\" lists the partitions".into()),
-            Self::NoQuery { .. } => Some("\"query status all\" lists the queries".into()),
-            Self::NoCursor { .. } => Some(
-                "a cursor is good once, for a few minutes: ask the query again, with a LIMIT and an \
-                 OFFSET to begin further on"
-                    .into(),
-            ),
-            Self::NoResult { .. } => Some("results are kept for an hour: ask the query again".into()),
-            Self::Ledger(error) => error.hint(),
-            Self::Sql(error) => error.hint(),
-            Self::OnNetwork(_) => Some(
-                "the network has it: ask with \"run client () sql …\" or the header \"destination: \
-                 network\""
-                    .into(),
-            ),
-            Self::Job(error) => error.hint(),
-            Self::NotOperator => {
-                Some("send the rows to an operator: \"get data nodes\" lists them".into())
-            }
-            Self::SameContent { .. } => {
-                Some("to store it once more, send it with mode: streaming".into())
-            }
-            Self::Engine(error) => error.hint(),
-            Self::ScriptLine { source, .. } => source.hint(),
-            _ => None,
-        }
-    }
-
     /// When to try again, of a node that cannot take more rows for a while.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -587,22 +460,5 @@ impl Error {
             message.push_str(&format!(" at column {}", at.start + 1));
         }
         message
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_kind_is_found_again_by_its_status() {
-        for kind in Kind::ALL {
-            assert_eq!(Kind::from_http_status(kind.http_status()), kind);
-        }
-        for status in [429, 502, 507] {
-            assert_eq!(Kind::from_http_status(status), Kind::Unavailable);
-        }
-        assert_eq!(Kind::from_http_status(410), Kind::Conflict);
-        assert_eq!(Kind::from_http_status(418), Kind::Input);
     }
 }

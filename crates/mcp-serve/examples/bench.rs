@@ -1,7 +1,8 @@
 //! How many calls a second of the processor serves: `cargo run --release -p mcp-serve --example bench`.
 //!
-//! The server is a process of its own, so that its processor time is its own; a bare route of axum in
-//! the same process is measured beside it, as what HTTP itself costs.
+//! The server is a process of its own, so that its processor time is its own. Measured beside it, in the
+//! same process: a bare route of axum, as what HTTP itself costs, and rmcp alone, as what the protocol
+//! costs without sessions, limits and principals.
 
 use std::{
     io::Write,
@@ -15,6 +16,14 @@ use std::{
 
 use axum::{Router, routing::post};
 use mcp_serve::{Access, Call, Catalog, Identity, Limits, Outcome, Server, Tool, serve_http};
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock},
+    service::RequestContext,
+    transport::streamable_http_server::{
+        StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
+    },
+};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{TcpListener, TcpStream},
@@ -39,13 +48,31 @@ async fn serve() -> Result<(), Failure> {
     let echo = |_: Call| async { Ok(Outcome::text("hello")) };
     server.offer(Catalog::new().tool(Tool::new("echo", "Says hello").read_only(), echo));
     let bare = Router::new().route("/bare", post(|_: String| async { "hello" }));
-    let router = server.router(Access::loopback()).merge(bare);
+    let config = StreamableHttpServerConfig::default().with_json_response(true);
+    let sessions = Arc::<LocalSessionManager>::default();
+    let alone = StreamableHttpService::new(|| Ok(Alone), sessions, config);
+    let alone = Router::new().route_service("/rmcp", alone);
+    let router = server.router(Access::loopback()).merge(bare).merge(alone);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let mut stdout = std::io::stdout();
     writeln!(stdout, "{}", listener.local_addr()?)?;
     stdout.flush()?;
     serve_http(&server, listener, router).await?;
     Ok(())
+}
+
+/// The same tool on rmcp alone.
+#[derive(Clone)]
+struct Alone;
+
+impl ServerHandler for Alone {
+    async fn call_tool(
+        &self,
+        _: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        Ok(CallToolResult::success(vec![ContentBlock::text("hello")]).into())
+    }
 }
 
 async fn measure_all() -> Result<(), Failure> {
@@ -72,6 +99,7 @@ async fn measure_server(server: &mut Child) -> Result<(), Failure> {
         "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: echo\r\n";
     let loads = [
         ("bare axum", Load::new("/bare", "", "{}")),
+        ("rmcp alone, stateless (JSON)", Load::new("/rmcp", headers, stateless)),
         ("tools/call, stateless (JSON)", Load::new("/mcp", headers, stateless)),
         (
             "tools/call, in a session (SSE)",

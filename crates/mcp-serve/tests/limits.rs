@@ -55,16 +55,16 @@ async fn a_principal_has_so_many_calls_at_once() {
 
 #[tokio::test]
 async fn a_second_holds_so_many_calls() {
-    let (server, router) = start(Limits { calls_per_second_max: 5, ..Limits::default() });
+    let (server, router) = start(Limits { calls_per_second_max: 1, ..Limits::default() });
     let mut answers = Vec::new();
     for _ in 0..20 {
         answers.push(called(&router, "alice", "echo", json!({})).await);
     }
     let refused: Vec<_> = answers.iter().filter(|answer| !answer["error"].is_null()).collect();
-    assert!(!refused.is_empty() && refused.len() <= 15, "{}", refused.len());
+    assert!(!refused.is_empty() && refused.len() <= 19, "{}", refused.len());
     assert_eq!(refused[0]["error"]["code"], -32029);
     let wait = refused[0]["error"]["data"]["retryAfterMs"].as_u64().unwrap();
-    assert!((1..=200).contains(&wait), "{wait}");
+    assert!((1..=1000).contains(&wait), "{wait}");
     assert_eq!(server.figures().refused_by_limit, refused.len() as u64);
 }
 

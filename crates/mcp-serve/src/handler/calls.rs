@@ -1,15 +1,14 @@
-//! What runs the catalog's code: `tools/call`, `prompts/get`, `resources/read`,
-//! `completion/complete`.
+//! What runs the catalog's code and may ask before it answers: `tools/call`, `prompts/get`,
+//! `resources/read`.
 
 use std::{collections::BTreeMap, time::Instant};
 
 use rmcp::{
     RoleServer,
     model::{
-        CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-        CompletionInfo, GetPromptRequestParams, GetPromptResponse, InputRequiredResult, JsonObject,
-        ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-        Reference as WireReference,
+        CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse,
+        InputRequiredResult, JsonObject, ReadResourceRequestParams, ReadResourceResponse,
+        ReadResourceResult,
     },
     service::RequestContext,
 };
@@ -20,13 +19,7 @@ use super::{
     background::Given,
     run::{Cancelled, cancelled},
 };
-use crate::{
-    Call, Completing, Completion, Context, Fault, Prompt, PromptCall, Reference, ResourceContent,
-    asking, wire,
-};
-
-/// The completions that are sent at most, as the specification says.
-const COMPLETIONS_MAX: usize = 100;
+use crate::{Call, Context, Fault, Prompt, PromptCall, ResourceContent, asking, wire};
 
 /// The parts of a request that may be asked again, with answers.
 struct Again {
@@ -164,39 +157,6 @@ impl Handler {
         Err(Fault::not_found(format!("no resource \"{uri}\"")).with_data(json!({ "uri": uri })))
     }
 
-    pub(super) async fn completion(
-        &self,
-        asker: Asker,
-        request: CompleteRequestParams,
-        cx: RequestContext<RoleServer>,
-    ) -> Result<CompleteResult, Fault> {
-        let hole = hole(request)?;
-        let offer = self.core.offer();
-        let is_known = match &hole.of {
-            Reference::Prompt(name) => offer.prompt(name).is_some(),
-            Reference::Template(uri) => {
-                offer.templates().iter().any(|template| template.uri_template == *uri)
-            }
-        };
-        if !is_known {
-            return Err(Fault::invalid_params("no such prompt, or template of resources"));
-        }
-        let context = asker.context(&self.core, &cx, BTreeMap::new());
-        let work = async {
-            for source in &offer.completions {
-                let found = source.complete(&hole, &context).await?;
-                if !found.values.is_empty() {
-                    return Ok(found);
-                }
-            }
-            Ok(Completion::default())
-        };
-        let found = self.run_or_fail(&asker, &cx, &context, work).await?;
-        let mut result = CompleteResult::new(completions(found));
-        self.sign(&mut result.meta, &asker);
-        Ok(result)
-    }
-
     /// What a request brings that was asked before.
     fn again(
         &self,
@@ -251,29 +211,6 @@ fn check_arguments(prompt: &Prompt, arguments: &JsonObject) -> Result<(), Fault>
         Some((name, _)) => Err(Fault::invalid_params(format!("argument \"{name}\" must be text"))),
         None => Ok(()),
     }
-}
-
-fn hole(request: CompleteRequestParams) -> Result<Completing, Fault> {
-    let of = match request.r#ref {
-        WireReference::Prompt(prompt) => Reference::Prompt(prompt.name),
-        WireReference::Resource(template) => Reference::Template(template.uri),
-        _ => return Err(Fault::invalid_params("only prompts and templates have completions")),
-    };
-    let others = request.context.and_then(|context| context.arguments).unwrap_or_default();
-    let arguments = others.into_iter().map(|(name, value)| (name, Value::String(value))).collect();
-    Ok(Completing { of, argument: request.argument.name, value: request.argument.value, arguments })
-}
-
-fn completions(found: Completion) -> CompletionInfo {
-    let Completion { mut values, total } = found;
-    let all = total.unwrap_or_else(|| u32::try_from(values.len()).unwrap_or(u32::MAX));
-    values.truncate(COMPLETIONS_MAX);
-    let sent = u32::try_from(values.len()).unwrap_or(u32::MAX);
-    let mut info = CompletionInfo::default();
-    info.values = values;
-    info.total = Some(all);
-    info.has_more = Some(all > sent);
-    info
 }
 
 /// How long something is when it is sent.

@@ -47,6 +47,10 @@ macro_rules! list {
 }
 
 impl Handler {
+    pub(super) fn list_ttl_ms(&self) -> u64 {
+        u64::try_from(self.core.limits.list_ttl.as_millis()).unwrap_or(u64::MAX)
+    }
+
     pub(super) fn tools_list(
         &self,
         asker: &Asker,

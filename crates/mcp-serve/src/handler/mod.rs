@@ -4,8 +4,10 @@
 mod asker;
 mod background;
 mod calls;
+mod completions;
 mod lists;
 mod run;
+mod subscriptions;
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -22,10 +24,9 @@ use rmcp::{
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
-use serde_json::json;
 
 use self::asker::Asker;
-use crate::{Fault, Principal, core::Core, hub::Change, session::Session, wire};
+use crate::{Fault, Principal, core::Core, session::Session, wire};
 
 /// The methods whose parameters we know: when rmcp does not know such a request, its parameters
 /// are wrong.
@@ -268,64 +269,4 @@ impl ServerHandler for Handler {
 fn no_method(method: &str) -> ErrorData {
     let message = Cow::Owned(format!("no method \"{method}\""));
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
-}
-
-impl Handler {
-    fn list_ttl_ms(&self) -> u64 {
-        u64::try_from(self.core.limits.list_ttl.as_millis()).unwrap_or(u64::MAX)
-    }
-
-    fn resources_subscribe(&self, session: Option<Arc<Session>>, uri: &str) -> Result<(), Fault> {
-        let session = session.ok_or_else(|| Fault::invalid_params("there is no session"))?;
-        if !self.core.offer().may_subscribe(uri) {
-            let fault = Fault::not_found(format!("no resource \"{uri}\" tells of its changes"));
-            return Err(fault.with_data(json!({ "uri": uri })));
-        }
-        let max = self.core.limits.subscriptions_max;
-        match session.subscribe(uri, max, || self.core.hub.watch(uri)) {
-            true => Ok(()),
-            false => {
-                self.core.counters.refused_by_limit.add(1);
-                let message = format!("a session has at most {max} subscriptions");
-                Err(Fault::refused(message, std::time::Duration::from_secs(1)))
-            }
-        }
-    }
-
-    /// Tells a client without a session what changes, until it goes away.
-    async fn subscriptions_listen(&self, context: SubscriptionContext) {
-        let _listens = self.core.counters.listeners_open.hold();
-        let accepted = context.accepted();
-        let uris = accepted.resource_subscriptions.clone().unwrap_or_default();
-        let lists = [
-            (accepted.tools_list_changed, Change::Tools),
-            (accepted.prompts_list_changed, Change::Prompts),
-            (accepted.resources_list_changed, Change::Resources),
-        ];
-        let lists = lists.into_iter().filter(|(is_wanted, _)| *is_wanted == Some(true));
-        let wants = lists.map(|(_, change)| change);
-        let watcher = self.core.hub.watcher(wants.chain(uris.iter().cloned().map(Change::Updated)));
-        let _watches: Vec<_> = uris.iter().map(|uri| self.core.hub.watch(uri)).collect();
-        let tell = async {
-            loop {
-                let change = watcher.next().await;
-                if context.sink().send(lists::told(change)).await.is_err() {
-                    return;
-                }
-            }
-        };
-        let session = context.request_context().extensions.get::<Arc<Session>>();
-        let hung_up = async {
-            match session {
-                Some(session) => session.hung_up.cancelled().await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            () = tell => {}
-            () = hung_up => {}
-            () = context.cancelled() => {}
-            () = self.core.closing.cancelled() => {}
-        }
-    }
 }

@@ -37,7 +37,9 @@ pub(crate) fn template(properties: &Map<String, Value>, format: &str) -> String 
         false => "*",
     };
     let (options, clauses) = (have(&OPTIONS).join(" "), have(&CLAUSES).join(" "));
-    format!("sql {{database}} format = {format} {options} \"SELECT {select} FROM {{t:table}} {clauses}\"")
+    format!(
+        "sql {{database}} format = {format} {options} \"SELECT {select} FROM {{t:table}} {clauses}\""
+    )
 }
 
 #[cfg(test)]

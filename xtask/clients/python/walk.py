@@ -291,25 +291,32 @@ class Walk:
         check("progress grows", all(a < b for a, b in zip(steps, steps[1:])), steps)
 
     async def running(self):
-        """The queries that run, but for the one that asks."""
-        jobs = await self.value_quietly("job_status")
+        """The queries that run."""
+        jobs = (await self.agent.call("job_status", {}))["structuredContent"]["result"]
         return [job for job in jobs if job["status"] == "Running"]
 
-    async def value_quietly(self, tool):
-        return (await self.agent.call(tool, {}))["structuredContent"]["result"]
+    async def begun(self, arguments):
+        """A query that runs, and its number, once it does."""
+        call = await self.agent.begin("sql", arguments)
+
+        async def look():
+            if call.task.done():
+                fail(f"the query does not run: {call.task.result()}")
+            return await self.running()
+
+        jobs = await until("the query", look)
+        return call, int(jobs[0]["job"])
 
     async def cancels(self):
         endless = {"database": self.database, "sql": ENDLESS.format(table=self.table)}
-        call = await self.agent.begin("sql", endless)
-        await until("the query", self.running)
+        call, _ = await self.begun(endless)
         check("a long query runs", True)
         await call.cancel()
         await until("its end", self.idle)
         check("a cancelled call ends its query", True)
 
-        call = await self.agent.begin("sql", endless)
-        jobs = await until("the query", self.running)
-        stopped = await self.agent.call("cancel_job", {"job": int(jobs[0]["job"])})
+        call, job = await self.begun(endless)
+        stopped = await self.agent.call("cancel_job", {"job": job})
         check("cancel_job answers", not stopped.get("isError"), stopped)
         answer = await asyncio.wait_for(call.answer(), PATIENCE_S)
         check("the stopped query says so", answer.get("isError") is True, answer)

@@ -324,26 +324,29 @@ class Walk {
     return !(await this.running());
   }
 
+  // A query that runs, and its number, once it does.
+  async begun(args, options) {
+    const call = { answer: this.agent.call('sql', args, options).catch((error) => error) };
+    call.answer.then((answer) => (call.ended = answer));
+    const jobs = await until('the query', () => call.ended ?? this.running());
+    if (call.ended) throw new Failed(`the query does not run: ${JSON.stringify(call.ended)}`);
+    return { ...call, job: Number(jobs[0].job) };
+  }
+
   async cancels() {
     const args = this.asked(endless(this.table));
     const stop = new AbortController();
-    const cancelled = this.agent.call('sql', args, { signal: stop.signal }).then(
-      (answer) => answer,
-      (error) => error,
-    );
-    await until('the query', () => this.running());
+    const cancelled = await this.begun(args, { signal: stop.signal });
     check('a long query runs', true);
     stop.abort('enough');
-    check('the client hears of it', (await cancelled) instanceof Error, 'an answer');
+    check('the client hears of it', (await cancelled.answer) instanceof Error, 'an answer');
     await until('its end', () => this.isIdle());
     check('a cancelled call ends its query', true);
 
-    const call = this.agent.call('sql', args);
-    const jobs = await until('the query', () => this.running());
-    const stopped = await this.agent.call('cancel_job', { job: Number(jobs[0].job) });
+    const { job, answer } = await this.begun(args);
+    const stopped = await this.agent.call('cancel_job', { job });
     check('cancel_job answers', !stopped.isError, stopped);
-    const answer = await call;
-    check('the stopped query says so', answer.isError === true, answer);
+    check('the stopped query says so', (await answer).isError === true, await answer);
     await until('its end', () => this.isIdle());
   }
 

@@ -14,12 +14,16 @@ use serde::Deserialize;
 use tempfile::TempDir;
 
 use crate::{
-    cargo::{build_example, build_example_of, run as run_command, target_folder},
-    install,
+    cargo::{build_example, build_example_of},
+    install, packages,
 };
 
 /// The suite, and a Node that is new enough for it.
-const PACKAGES: [&str; 2] = ["@modelcontextprotocol/conformance@0.2.0-alpha.12", "node@24"];
+const PACKAGES: &str = r#"{
+  "private": true,
+  "dependencies": { "@modelcontextprotocol/conformance": "0.2.0-alpha.12", "node": "24.21.0" }
+}
+"#;
 
 /// The revisions whose requirements are checked, and the checks that there are: fewer mean that the
 /// suite found a fixture missing and looked no further.
@@ -115,26 +119,12 @@ struct Suite {
 }
 
 impl Suite {
-    /// Installs it beside what cargo builds, once.
     fn install() -> Result<Self> {
-        let folder = target_folder()?.join("conformance");
-        let modules = folder.join("node_modules");
-        let suite = Self {
+        let modules = packages::npm("conformance", PACKAGES, None)?.join("node_modules");
+        Ok(Self {
             node: modules.join(".bin/node"),
             program: modules.join("@modelcontextprotocol/conformance/dist/index.js"),
-        };
-        let stamp = folder.join("installed");
-        let wanted = PACKAGES.join(" ");
-        if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
-            return Ok(suite);
-        }
-        fs::create_dir_all(&folder)?;
-        fs::write(folder.join("package.json"), "{ \"private\": true }\n")?;
-        let mut npm = Command::new("npm");
-        npm.args(["install", "--no-audit", "--no-fund", "--loglevel=error"]).args(PACKAGES);
-        run_command(npm.current_dir(&folder))?;
-        fs::write(stamp, wanted)?;
-        Ok(suite)
+        })
     }
 
     /// Runs scenarios, and counts the checks that were passed. One that was not is an error.

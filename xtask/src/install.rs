@@ -48,7 +48,7 @@ pub(crate) const CARGO_FUZZ: Tool = Tool {
     remedy: Remedy::Run(&["cargo", "install", "cargo-fuzz", "--locked"]),
 };
 
-/// Installs the conformance suite, and the Node that it needs.
+/// Installs packages of JavaScript, and the Node that they need.
 pub(crate) const NPM: Tool = Tool {
     name: "npm",
     check: &["npm", "--version"],
@@ -61,6 +61,13 @@ pub(crate) const IPROUTE2: Tool = Tool {
     name: "iproute2",
     check: &["ip", "netns", "list"],
     remedy: Remedy::Run(&["apt-get", "install", "--yes", "iproute2"]),
+};
+
+/// Makes environments for packages of Python.
+pub(crate) const PYTHON: Tool = Tool {
+    name: "python3-venv",
+    check: &["python3", "-c", "import venv, ensurepip"],
+    remedy: Remedy::Run(&["apt-get", "install", "--yes", "python3-venv"]),
 };
 
 /// Makes sure that a tool is there, or says how to get it.

@@ -11,6 +11,7 @@
 
 mod bench;
 mod cargo;
+mod clients;
 mod conformance;
 mod docs;
 mod fuzz;
@@ -18,6 +19,7 @@ mod http;
 mod install;
 mod interrupt;
 mod node;
+mod packages;
 mod replay;
 mod test;
 
@@ -34,6 +36,8 @@ enum Chore {
     Test(test::Args),
     /// Replay EdgeLake's captured exchanges and compare the answers
     Replay(replay::Args),
+    /// Drive the product with the clients that agents have
+    Clients(clients::Args),
     /// Write the reference pages that are made from the code
     Docs(docs::Args),
     /// Measure a node: latency, throughput, memory, start
@@ -58,6 +62,7 @@ fn run(chore: Chore) -> Result<()> {
     match chore {
         Chore::Test(args) => test::run(&args),
         Chore::Replay(args) => replay::run(&args),
+        Chore::Clients(args) => clients::run(&args),
         Chore::Docs(args) => docs::run(&args),
         Chore::Bench(args) => bench::run(&args),
         Chore::Conformance(args) => conformance::run(&args),

@@ -3,6 +3,7 @@
 //! It ends when it is dropped, so no way out of a chore leaves one behind.
 
 use std::{
+    ffi::OsString,
     fs::{self, File},
     io,
     net::SocketAddr,
@@ -28,6 +29,9 @@ const POLL: Duration = Duration::from_millis(2);
 /// How much of a node's log is told when it does not start.
 const LOG_LINES_MAX: usize = 20;
 
+/// The company of all nodes: who has another is another node.
+pub(crate) const COMPANY: &str = "New Company";
+
 /// What a node is started as.
 #[derive(Clone, Copy)]
 pub(crate) struct Spec {
@@ -46,6 +50,15 @@ pub(crate) enum Joining {
     Master(SocketAddr),
 }
 
+/// How a node is started.
+#[derive(Clone)]
+pub(crate) struct Plan {
+    pub(crate) spec: Spec,
+    pub(crate) joining: Joining,
+    /// The tools that agents have: a file, or the name of those that come with the program.
+    pub(crate) tools: Option<OsString>,
+}
+
 /// The addresses a node has bound, as it writes them to `node.json` when it is ready.
 #[derive(Clone, Copy, Deserialize)]
 pub(crate) struct Bound {
@@ -58,8 +71,7 @@ pub(crate) struct Node {
     pub(crate) bound: Bound,
     /// From the start of the process until `node.json` was there.
     pub(crate) started_in: Duration,
-    spec: Spec,
-    joining: Joining,
+    plan: Plan,
     child: Child,
     folder: TempDir,
 }
@@ -72,34 +84,43 @@ impl Node {
 
     /// The same for a node of a network.
     pub(crate) fn join(binary: &Path, spec: Spec, joining: Joining) -> Result<Self> {
-        let folder = tempfile::Builder::new().prefix("edgemere-xtask-").tempdir()?;
-        Self::start_in(binary, spec, joining, folder)
+        Self::run(binary, Plan { spec, joining, tools: None })
     }
 
-    fn start_in(binary: &Path, spec: Spec, joining: Joining, folder: TempDir) -> Result<Self> {
+    /// The same with all that can be said.
+    pub(crate) fn run(binary: &Path, plan: Plan) -> Result<Self> {
+        Self::start_in(binary, plan, empty_folder()?)
+    }
+
+    fn start_in(binary: &Path, plan: Plan, folder: TempDir) -> Result<Self> {
         let begin = Instant::now();
-        let mut child = spawn(binary, spec, joining, folder.path())?;
+        let mut child = spawn(binary, &plan, folder.path())?;
         match ready(&mut child, folder.path(), begin) {
             Ok(bound) => {
                 let started_in = begin.elapsed();
-                Ok(Self { bound, started_in, spec, joining, child, folder })
+                Ok(Self { bound, started_in, plan, child, folder })
             }
             Err(error) => {
                 stop(&mut child);
                 let log = log_tail(folder.path());
-                Err(error.context(format!("node \"{}\" did not start{log}", spec.name)))
+                Err(error.context(format!("node \"{}\" did not start{log}", plan.spec.name)))
             }
         }
     }
 
     /// Ends the node and starts it again with the same data.
-    pub(crate) fn restart(mut self, binary: &Path) -> Result<Self> {
+    pub(crate) fn restart(self, binary: &Path) -> Result<Self> {
+        let plan = self.plan.clone();
+        Self::start_in(binary, plan, self.end()?)
+    }
+
+    /// Ends the node, and gives its folder, in which `data` is that of its data.
+    pub(crate) fn end(mut self) -> Result<TempDir> {
         stop(&mut self.child);
-        let empty = tempfile::Builder::new().prefix("edgemere-xtask-").tempdir()?;
-        let folder = std::mem::replace(&mut self.folder, empty);
-        // What it wrote when it was ready must not be taken for what it writes now.
+        let folder = std::mem::replace(&mut self.folder, empty_folder()?);
+        // What it wrote when it was ready must not be taken for what is written next.
         let _ = fs::remove_file(folder.path().join("data").join("node.json"));
-        Self::start_in(binary, self.spec, self.joining, folder)
+        Ok(folder)
     }
 
     /// The folder of the node's data.
@@ -122,7 +143,12 @@ impl Drop for Node {
     }
 }
 
-fn spawn(binary: &Path, spec: Spec, joining: Joining, folder: &Path) -> Result<Child> {
+fn empty_folder() -> io::Result<TempDir> {
+    tempfile::Builder::new().prefix("edgemere-xtask-").tempdir()
+}
+
+fn spawn(binary: &Path, plan: &Plan, folder: &Path) -> Result<Child> {
+    let Plan { spec, joining, tools } = plan;
     let log = File::create(folder.join("node.log"))?;
     // Neither the person's settings nor those of a project around may change a run.
     File::create(folder.join("edgemere.toml"))?;
@@ -131,7 +157,7 @@ fn spawn(binary: &Path, spec: Spec, joining: Joining, folder: &Path) -> Result<C
         .args(["node", "--name", spec.name, "--role", spec.role, "--data"])
         .arg(folder.join("data"))
         .args(["--http", "127.0.0.1:0", "--network", "127.0.0.1:0"])
-        .args(["--company", "New Company"])
+        .args(["--company", COMPANY])
         .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -144,6 +170,9 @@ fn spawn(binary: &Path, spec: Spec, joining: Joining, folder: &Path) -> Result<C
             command.args(["--master", &address.to_string(), "--cluster", &cluster])
         }
     };
+    if let Some(tools) = tools {
+        command.arg("--tools").arg(tools);
+    }
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("EDGEMERE_") {
             command.env_remove(name);

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use crate::{
     cargo::{cargo, run as run_command},
-    conformance, docs,
+    clients, conformance, docs,
     install::{self, Tool},
     replay,
 };
@@ -89,6 +89,13 @@ const STEPS: &[Step] = &[
                  crates/mcp-serve/examples/conformance",
         tools: &[install::NPM],
         run: conformance::run_all,
+    },
+    Step {
+        name: "clients",
+        about: "agents' own clients walk through all that a node offers them",
+        advice: "see `cargo xtask clients NAME --transport TRANSPORT`; the walks are in xtask/clients",
+        tools: &[install::NPM, install::PYTHON],
+        run: clients::run_all,
     },
 ];
 

@@ -1,0 +1,40 @@
+//! The official Python package: its first line, which has sessions, and its second, which does without
+//! where it can.
+
+use std::process::Command;
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::{
+    script,
+    stage::{Stage, Transport},
+};
+use crate::{cargo, packages};
+
+const FIRST: &str = include_str!("../../clients/python/v1.txt");
+const SECOND: &str = include_str!("../../clients/python/v2.txt");
+
+pub(super) fn first(stage: &Stage, transport: Transport) -> Result<()> {
+    walk(stage, transport, "v1", FIRST, "2025-11-25")
+}
+
+pub(super) fn second(stage: &Stage, transport: Transport) -> Result<()> {
+    walk(stage, transport, "v2", SECOND, "2026-07-28")
+}
+
+fn walk(
+    stage: &Stage,
+    transport: Transport,
+    line: &str,
+    requirements: &str,
+    protocol: &str,
+) -> Result<()> {
+    let python = packages::python(&format!("clients-python-{line}"), requirements)?;
+    let mut settings = stage.settings(transport, protocol);
+    if let Some(settings) = settings.as_object_mut() {
+        settings.insert("pyarrow".into(), json!(requirements.contains("pyarrow")));
+    }
+    let file = cargo::root().join("xtask/clients/python").join(format!("{line}.py"));
+    script(Command::new(python).arg("-B").arg(file).arg(settings.to_string()))
+}

@@ -1,0 +1,167 @@
+//! What the clients are driven against: a network of four nodes, asked at its query node, and a folder
+//! of data in which a client starts a node of its own.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::rows::{self, DATABASE, ROWS, TABLE};
+use crate::{
+    cargo,
+    http::Client,
+    interrupt,
+    node::{COMPANY, Joining, Node, Plan, Spec},
+};
+
+/// The tools that come with the product. Clients get a copy, because they change it.
+const TOOLS: &str = "crates/edgemere-tools/tools.yaml";
+/// How long the query node has until it sees the rows of the operators.
+const KNOWN_MAX: Duration = Duration::from_secs(60);
+/// How often it is asked.
+const POLL: Duration = Duration::from_millis(50);
+/// The name of the node that clients start themselves.
+const OWN: &str = "own";
+
+/// The ways to a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Transport {
+    Stdio,
+    Http,
+    Sse,
+}
+
+impl Transport {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http => "http",
+            Self::Sse => "sse",
+        }
+    }
+}
+
+/// Everything that clients are driven against.
+pub(super) struct Stage {
+    pub(super) binary: PathBuf,
+    query: Node,
+    operators: [Node; 2],
+    _master: Node,
+    /// Of the query node.
+    tools: PathBuf,
+    /// The folder of a node that does not run.
+    own: TempDir,
+    _tools_folder: TempDir,
+}
+
+impl Stage {
+    pub(super) fn start(binary: &Path) -> Result<Self> {
+        let tools_folder = TempDir::new()?;
+        let tools = tools_folder.path().join("tools.yaml");
+        copy_tools(&tools)?;
+        let master = Node::join(binary, Spec { name: "master", role: "master" }, Joining::First)?;
+        let of = Joining::Master(master.bound.network);
+        let operator = |name| Node::join(binary, Spec { name, role: "operator" }, of);
+        let operators = [operator("operator1")?, operator("operator2")?];
+        let spec = Spec { name: "query", role: "query" };
+        let plan = Plan { spec, joining: of, tools: Some(tools.clone().into()) };
+        let query = Node::run(binary, plan)?;
+        let halves = [0..ROWS / 2, ROWS / 2..ROWS];
+        for (operator, numbers) in operators.iter().zip(halves) {
+            rows::store(&operator.url(), numbers)?;
+        }
+        wait_for_rows(&query)?;
+        let (binary, own) = (binary.to_owned(), own(binary)?);
+        Ok(Self {
+            binary,
+            query,
+            operators,
+            _master: master,
+            tools,
+            own,
+            _tools_folder: tools_folder,
+        })
+    }
+
+    /// Where a server is over HTTP.
+    pub(super) fn url(&self, transport: Transport) -> String {
+        let path = if transport == Transport::Sse { "sse" } else { "mcp" };
+        format!("{}/{path}", self.query.url())
+    }
+
+    /// What starts a server on stdin and stdout.
+    pub(super) fn args(&self) -> Vec<String> {
+        let folder = |name: &str| self.own.path().join(name).display().to_string();
+        let (data, tools) = (folder("data"), folder("tools.yaml"));
+        // What clients do wrong on purpose is not worth a line of the log.
+        let own = ["mcp", "--log", "error,rmcp=error", "--name", OWN, "--company", COMPANY];
+        let args = own.into_iter().chain(["--data", &data, "--tools", &tools]);
+        args.map(str::to_owned).collect()
+    }
+
+    /// What a script needs to know to walk over a transport.
+    pub(super) fn settings(&self, transport: Transport, protocol: &str) -> Value {
+        let own = self.own.path();
+        let (rest, nodes, tools) = match transport {
+            // The node has its ports once the client has started it, and says so in its data.
+            Transport::Stdio => (None, vec![OWN], own.join("tools.yaml")),
+            Transport::Http | Transport::Sse => {
+                let [first, _] = &self.operators;
+                (Some(first.url()), vec!["operator1", "operator2"], self.tools.clone())
+            }
+        };
+        json!({
+            "transport": transport.name(),
+            "protocol": protocol,
+            "url": self.url(transport),
+            "command": self.binary,
+            "args": self.args(),
+            "cwd": own,
+            "data": own.join("data"),
+            "rest": rest,
+            "nodes": nodes,
+            "tools": tools,
+            "database": DATABASE,
+            "table": TABLE,
+            "rows": ROWS,
+        })
+    }
+}
+
+/// The folder of a node that has the rows and does not run.
+fn own(binary: &Path) -> Result<TempDir> {
+    let spec = Spec { name: OWN, role: "master,operator,query" };
+    let node = Node::join(binary, spec, Joining::First)?;
+    rows::store(&node.url(), 0..ROWS)?;
+    let folder = node.end()?;
+    copy_tools(&folder.path().join("tools.yaml"))?;
+    Ok(folder)
+}
+
+fn copy_tools(to: &Path) -> Result<()> {
+    let tools = fs::read_to_string(cargo::root().join(TOOLS))?;
+    fs::write(to, tools).with_context(|| format!("cannot write {}", to.display()))
+}
+
+/// Waits until the query node has heard of both operators and of what they hold.
+fn wait_for_rows(query: &Node) -> Result<()> {
+    let command = format!("sql {DATABASE} format = mcp select count(*) as n from {TABLE}");
+    let headers = [("command".to_owned(), command), ("destination".to_owned(), "network".into())];
+    let begin = Instant::now();
+    while begin.elapsed() < KNOWN_MAX {
+        interrupt::check()?;
+        let answer = Client::new().send("GET", &query.url(), &headers, "")?;
+        let rows: Value = serde_json::from_str(&answer.body).unwrap_or_default();
+        if rows.pointer("/0/n").and_then(Value::as_u64) == u64::try_from(ROWS).ok() {
+            return Ok(());
+        }
+        thread::sleep(POLL);
+    }
+    bail!("the query node does not see {ROWS} rows after {} s", KNOWN_MAX.as_secs())
+}

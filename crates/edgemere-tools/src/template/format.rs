@@ -61,8 +61,8 @@ fn outermost(tokens: &[Token]) -> impl Iterator<Item = &Token> {
 }
 
 fn is_in_clause(token: &Token, marks: &[Mark]) -> bool {
-    let before = marks.iter().filter(|mark| mark.range.end <= token.range.start);
-    let last = before.filter(|mark| matches!(mark.what, What::Open { .. } | What::Close)).last();
+    let mut before = marks.iter().filter(|mark| mark.range.end <= token.range.start);
+    let last = before.rfind(|mark| matches!(mark.what, What::Open { .. } | What::Close));
     last.is_some_and(|mark| matches!(mark.what, What::Open { .. }))
 }
 

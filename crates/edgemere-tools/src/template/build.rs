@@ -24,9 +24,9 @@ pub(crate) const REQUIRED: [&str; 2] = ["database", "table"];
 
 /// The template for the arguments that a schema has.
 pub(crate) fn template(properties: &Map<String, Value>, format: &str) -> String {
-    let have = |parts: &[(&str, &str)]| -> Vec<String> {
+    let have = |parts: &[(&str, &str)]| -> String {
         let parts = parts.iter().filter(|(name, _)| properties.contains_key(*name));
-        parts.map(|(_, part)| (*part).to_owned()).collect()
+        parts.map(|(_, part)| format!(" {part}")).collect()
     };
     let format = match properties.contains_key("format") {
         true => "{format}".to_owned(),
@@ -36,9 +36,9 @@ pub(crate) fn template(properties: &Map<String, Value>, format: &str) -> String 
         true => "[[ {l:select} ]][[!select *]]",
         false => "*",
     };
-    let (options, clauses) = (have(&OPTIONS).join(" "), have(&CLAUSES).join(" "));
+    let (options, clauses) = (have(&OPTIONS), have(&CLAUSES));
     format!(
-        "sql {{database}} format = {format} {options} \"SELECT {select} FROM {{t:table}} {clauses}\""
+        "sql {{database}} format = {format}{options} \"SELECT {select} FROM {{t:table}}{clauses}\""
     )
 }
 
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn only_what_the_schema_has_is_in_the_query() {
         let least = json!({"database": {}, "table": {}});
-        assert_eq!(built(least), "sql {database} format = \"json\" \"SELECT * FROM {t:table} \"");
+        assert_eq!(built(least), "sql {database} format = \"json\" \"SELECT * FROM {t:table}\"");
         let more = json!({"database": {}, "table": {}, "select": {}, "limit": {}, "where": {}});
         assert_eq!(
             built(more),
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(
             built(with),
             "sql {database} format = \"json\" [[ and include = ({include_tables}) ]] \
-             [[ and extend = ({x:extend_fields}) ]] \"SELECT * FROM {t:table} \""
+             [[ and extend = ({x:extend_fields}) ]] \"SELECT * FROM {t:table}\""
         );
     }
 }

@@ -48,9 +48,8 @@ mod tests {
 
     use super::*;
 
-    fn built(properties: Value, format: &str) -> String {
-        let template = template(properties.as_object().unwrap(), format);
-        template.split_whitespace().collect::<Vec<_>>().join(" ")
+    fn built(properties: Value) -> String {
+        template(properties.as_object().unwrap(), "json")
     }
 
     #[test]

@@ -158,7 +158,7 @@ fn five_tools_with_format_mcp_load_unchanged() {
 }
 
 #[test]
-fn all_additions_work() {
+fn what_was_added_to_the_form_of_queries_works() {
     let toolbox = load("good/additions.yaml");
     assert!(toolbox.testing());
     let pumps = toolbox.tool("hot_pumps").unwrap();
@@ -202,7 +202,11 @@ fn all_additions_work() {
         "sql \"d\" format = \"json\" and include = (\"u\", \"v w\") and extend = (@ip, +site) \
          \"SELECT * FROM \\\"t\\\"\""
     );
+}
 
+#[test]
+fn what_was_added_to_the_form_of_all_else_works() {
+    let toolbox = load("good/additions.yaml");
     let nodes = json!({"nodes": ["10.0.0.1:32148", "plant-1"]});
     assert_eq!(
         call(&toolbox, "site_status", nodes),

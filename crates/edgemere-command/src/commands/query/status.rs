@@ -120,7 +120,7 @@ Job Started             By  DBMS Run Time     First Row    Operator        Name 
             told[0]["operators"][1],
             json!({
                 "address": "127.0.0.1:32158", "name": "b", "state": "missing", "rows": 0, "bytes": 0,
-                "time_ms": 60_000, "error": AWAY,
+                "rows_read": 0, "time_ms": 60_000, "error": AWAY,
             })
         );
         assert_eq!(told[0]["operators"][0]["state"], "done");

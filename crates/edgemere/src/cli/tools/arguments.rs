@@ -64,7 +64,8 @@ fn typed(schema: Option<&Value>, text: &str) -> Value {
     }
     // Without a type, one of several values is meant as it is written there.
     let options = schema.and_then(|schema| schema.get("enum")?.as_array());
-    let option = options.into_iter().flatten().find(|option| option.to_string() == text);
+    let is_written = |option: &&Value| serde_json::to_string(option).is_ok_and(|own| own == text);
+    let option = options.into_iter().flatten().find(is_written);
     match (types.is_empty(), option) {
         (true, Some(option)) => option.clone(),
         _ => Value::String(text.to_owned()),

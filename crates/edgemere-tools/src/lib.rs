@@ -23,6 +23,7 @@ mod parser;
 mod problem;
 mod reload;
 mod result;
+mod shipped;
 mod template;
 mod tool;
 mod toolbox;

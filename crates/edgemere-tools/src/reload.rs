@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::file::surroundings::Surroundings;
 use crate::offer::Offer;
 use crate::problem::Problems;
+use crate::shipped::{EDGELAKE, EDGEMERE};
 use crate::toolbox::Toolbox;
 
 /// How often the files are looked at.
@@ -33,14 +34,12 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// The word for the file with EdgeLake's own names.
-    pub const EDGELAKE: &str = "edgelake";
-
-    /// What somebody says: nothing, the word for EdgeLake's names, or a file.
+    /// What somebody says: nothing, the word for a file that comes with Edgemere, or a file.
     pub fn of(said: Option<&str>) -> Self {
         match said {
             None => Self::Builtin,
-            Some(Self::EDGELAKE) => Self::Edgelake,
+            Some(word) if word == EDGEMERE.word => Self::Builtin,
+            Some(word) if word == EDGELAKE.word => Self::Edgelake,
             Some(path) => Self::File(path.into()),
         }
     }

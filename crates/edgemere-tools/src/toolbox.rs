@@ -11,6 +11,7 @@ use crate::check;
 use crate::file::surroundings::Surroundings;
 use crate::file::{self, Files};
 use crate::problem::Problems;
+use crate::shipped::{EDGELAKE, EDGEMERE, Shipped};
 use crate::template::{Plan, Prose};
 use crate::tool::{Position, Tool};
 
@@ -30,12 +31,6 @@ pub(crate) struct Contents {
     pub(crate) text: String,
 }
 
-/// The file of tools that comes with Edgemere.
-const BUILTIN: &str = include_str!("../tools.yaml");
-
-/// The file of tools with EdgeLake's own names and parameters.
-const EDGELAKE: &str = include_str!("../edgelake.yaml");
-
 impl Toolbox {
     /// Reads a file and those that it includes.
     pub fn load(path: &Path, surroundings: &Surroundings) -> Result<Self, Problems> {
@@ -53,12 +48,16 @@ impl Toolbox {
 
     /// The tools that come with Edgemere.
     pub fn builtin() -> Result<Self, Problems> {
-        Self::from_text("tools.yaml", BUILTIN, &Surroundings::empty())
+        Self::shipped(&EDGEMERE)
     }
 
     /// The tools with EdgeLake's own names and parameters.
     pub fn edgelake() -> Result<Self, Problems> {
-        Self::from_text("edgelake.yaml", EDGELAKE, &Surroundings::empty())
+        Self::shipped(&EDGELAKE)
+    }
+
+    fn shipped(file: &Shipped) -> Result<Self, Problems> {
+        Self::from_text(file.name, file.text, &Surroundings::empty())
     }
 
     fn of(files: Files) -> Result<Self, Problems> {

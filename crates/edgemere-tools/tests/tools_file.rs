@@ -474,3 +474,15 @@ fn what_is_wrong_with_arguments_is_told_at_once() {
     lines.sort_unstable();
     golden(&folder("tests/data/wrong_arguments.txt"), &format!("{}\n", lines.join("\n")));
 }
+
+#[test]
+fn a_file_adds_to_the_tools_that_come_with_edgemere() {
+    let text =
+        "include: [edgemere]\ntools:\n  - {name: mine, description: Mine., command: get status}\n";
+    let toolbox = Toolbox::from_text("mine.yaml", text, &Surroundings::empty()).unwrap();
+    assert!(toolbox.tool("mine").is_some() && toolbox.tool("query").is_some());
+    assert_eq!(toolbox.tools().len(), Toolbox::builtin().unwrap().tools().len() + 1);
+    let twice = text.replace("name: mine", "name: query");
+    let problems = Toolbox::from_text("mine.yaml", &twice, &Surroundings::empty()).unwrap_err();
+    assert!(problems.to_string().contains("query"), "{problems}");
+}

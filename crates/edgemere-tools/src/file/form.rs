@@ -18,7 +18,8 @@ pub(crate) struct FileForm {
     /// Logs every call: its arguments, its command, the raw reply and the answer.
     #[serde(default)]
     pub(crate) testing: bool,
-    /// Further files, relative to this one, whose tools, prompts and resources belong to this one.
+    /// Further files, relative to this one, whose tools, prompts and resources belong to this one;
+    /// "edgemere" are the tools that come with Edgemere, "edgelake" those with EdgeLake's names.
     #[serde(default)]
     pub(crate) include: Vec<String>,
     /// The tools.

@@ -22,6 +22,7 @@ pub use self::schema::schema;
 use self::source::Source;
 use self::surroundings::Surroundings;
 use crate::problem::{Problem, Problems};
+use crate::shipped;
 
 /// How many files may belong together.
 const FILES_MAX: usize = 100;
@@ -80,9 +81,11 @@ pub(crate) fn read_text(
         Reading { surroundings, files: Vec::new(), paths: Vec::new(), problems: Vec::new() };
     let source = Source { name: name.to_owned(), text: text.to_owned() };
     if let Some(file) = reading.text(source) {
-        for index in 0..file.form.include.len() {
-            let message = "only a file can include others";
-            reading.problems.push(file.problem(&format!("/include/{index}"), message));
+        for (index, include) in file.form.include.iter().enumerate() {
+            if !reading.shipped(include) {
+                let message = "only a file can include other files";
+                reading.problems.push(file.problem(&format!("/include/{index}"), message));
+            }
         }
         reading.files.push(file);
     }
@@ -141,9 +144,21 @@ impl Reading<'_> {
     fn included(&mut self, file: &File, path: &Path, around: &mut Vec<PathBuf>) {
         let folder = path.parent().unwrap_or(Path::new("."));
         for (index, include) in file.form.include.iter().enumerate() {
-            let place = file.problem(&format!("/include/{index}"), "");
-            self.file(&folder.join(include), around, Some(place));
+            if !self.shipped(include) {
+                let place = file.problem(&format!("/include/{index}"), "");
+                self.file(&folder.join(include), around, Some(place));
+            }
         }
+    }
+
+    /// Reads a file that comes with Edgemere, once; false when there is none of that word.
+    fn shipped(&mut self, word: &str) -> bool {
+        let Some(shipped) = shipped::named(word) else { return false };
+        let is_new = self.files.iter().all(|file| file.source.text != shipped.text);
+        let source = Source { name: shipped.name.to_owned(), text: shipped.text.to_owned() };
+        let file = if is_new { self.text(source) } else { None };
+        self.files.extend(file);
+        true
     }
 
     /// The file of a text, or none when its form is not right.

@@ -5,7 +5,7 @@ use std::{io::Read, time::Duration};
 use anyhow::{Context, Result};
 use ureq::{
     Agent, RequestExt,
-    http::{Method, Request, StatusCode, request::Builder},
+    http::{HeaderMap, Method, Request, StatusCode, request::Builder},
 };
 
 /// No exchange waits longer than this, not even one that EdgeLake needed 24 s for.
@@ -19,6 +19,20 @@ const BODY_BYTES_MAX: u64 = 1 << 20;
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) body: String,
+    headers: HeaderMap,
+}
+
+impl Answer {
+    /// One without headers.
+    #[cfg(test)]
+    pub(crate) fn new(status: StatusCode, body: String) -> Self {
+        Self { status, body, headers: HeaderMap::new() }
+    }
+
+    /// A header, when it is there and is text.
+    pub(crate) fn header(&self, name: &str) -> Option<String> {
+        self.headers.get(name)?.to_str().ok().map(str::to_owned)
+    }
 }
 
 /// A client that keeps its connections and adds no header of its own.
@@ -79,5 +93,6 @@ fn read(mut response: ureq::http::Response<ureq::Body>) -> Result<Answer> {
     response.body_mut().as_reader().take(BODY_BYTES_MAX).read_to_end(&mut body)?;
     // What is cut off may be so in the middle of a character.
     let body = String::from_utf8_lossy(&body).into_owned();
-    Ok(Answer { status: response.status(), body })
+    let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
+    Ok(Answer { status, body, headers })
 }

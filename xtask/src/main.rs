@@ -36,6 +36,8 @@ enum Chore {
     Test(test::Args),
     /// Replay EdgeLake's captured exchanges and compare the answers
     Replay(replay::Args),
+    /// Ask again what agents asked EdgeLake's MCP servers, and compare the answers
+    ReplayMcp(replay::mcp::Args),
     /// Drive the product with the clients that agents have
     Clients(clients::Args),
     /// Write the reference pages that are made from the code
@@ -62,6 +64,7 @@ fn run(chore: Chore) -> Result<()> {
     match chore {
         Chore::Test(args) => test::run(&args),
         Chore::Replay(args) => replay::run(&args),
+        Chore::ReplayMcp(args) => replay::mcp::run(&args),
         Chore::Clients(args) => clients::run(&args),
         Chore::Docs(args) => docs::run(&args),
         Chore::Bench(args) => bench::run(&args),

@@ -83,6 +83,13 @@ const STEPS: &[Step] = &[
         run: replay::run_all,
     },
     Step {
+        name: "replay-mcp",
+        about: "what agents asked EdgeLake is answered at least as well",
+        advice: "see `cargo xtask replay-mcp`; what is right stands in xtask/replay/mcp.toml",
+        tools: &[],
+        run: replay::mcp::run_all,
+    },
+    Step {
         name: "conformance",
         about: "MCP's own conformance suite passes, in both eras of the protocol",
         advice: "see `cargo xtask conformance`; the fixtures are in \

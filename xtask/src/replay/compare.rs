@@ -79,8 +79,7 @@ mod tests {
     fn difference(id: &str, status: u16, body: &str) -> Option<String> {
         let exchanges = exchange::load().unwrap();
         let exchange = exchanges.iter().find(|exchange| exchange.id == id).unwrap();
-        let answer =
-            Answer { status: StatusCode::from_u16(status).unwrap(), body: body.to_owned() };
+        let answer = Answer::new(StatusCode::from_u16(status).unwrap(), body.to_owned());
         let (ports, masks) = (&Ports::default(), &Masks::new().unwrap());
         let sides = |honest| compare(exchange, &answer, &Rules { ports, masks, honest });
         // What matches by the strict rules matches by the others too.
@@ -110,7 +109,7 @@ mod tests {
         let (ports, masks) = (&Ports::default(), &Masks::new().unwrap());
         for exchange in exchanges.iter().filter(|exchange| exchange.status.is_some()) {
             let status = StatusCode::from_u16(exchange.status.unwrap()).unwrap();
-            let answer = Answer { status, body: exchange.reply.clone() };
+            let answer = Answer::new(status, exchange.reply.clone());
             let sides = compare(exchange, &answer, &Rules { ports, masks, honest: false });
             assert_eq!(sides.difference, None, "{}", exchange.id);
         }

@@ -21,6 +21,7 @@ mod differences;
 mod exchange;
 mod form;
 mod masks;
+pub(crate) mod mcp;
 mod ports;
 mod report;
 mod rows;
@@ -30,7 +31,7 @@ mod stage;
 use anyhow::{Result, bail};
 
 use crate::{
-    interrupt,
+    cargo, interrupt,
     replay::{
         class::{Class, class},
         compare::{Rules, compare, dishonest, settled},
@@ -65,7 +66,11 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     interrupt::watch()?;
     let replay = Replay::load(args)?;
-    let stage = if args.url.is_empty() { Stage::start()? } else { Stage::remote(&args.url)? };
+    let stage = if args.url.is_empty() {
+        Stage::start(&cargo::build_dev()?)?
+    } else {
+        Stage::remote(&args.url)?
+    };
     let report = replay.play(stage)?;
     report.print(&replay.differences, args.verbose);
     match report.mismatches.len() {

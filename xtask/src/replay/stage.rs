@@ -1,15 +1,14 @@
 //! The nodes that the exchanges are sent to: our own, started for the run, or somebody else's.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ffi::OsString, path::Path};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::{
-    cargo,
     http::{Answer, Client},
     interrupt,
-    node::{Node, Spec},
+    node::{Joining, Node, Plan, Spec},
     replay::{
         cues::{Cue, What},
         exchange::Exchange,
@@ -24,6 +23,8 @@ struct Captured {
     spec: Spec,
     network: u16,
     http: u16,
+    /// The tools that agents have; without, those that come with the program.
+    tools: Option<&'static str>,
 }
 
 const NODES: &[Captured] = &[
@@ -32,30 +33,35 @@ const NODES: &[Captured] = &[
         spec: Spec { name: "Master", role: "master" },
         network: 33048,
         http: 33049,
+        tools: None,
     },
     Captured {
         name: "operator1",
         spec: Spec { name: "Operator1", role: "operator" },
         network: 33148,
         http: 33149,
+        tools: None,
     },
     Captured {
         name: "operator2",
         spec: Spec { name: "Operator2", role: "operator" },
         network: 33158,
         http: 33159,
+        tools: None,
     },
     Captured {
         name: "query",
         spec: Spec { name: "Query", role: "query" },
         network: 33348,
         http: 33349,
+        tools: Some("edgelake"),
     },
     Captured {
         name: "fork-query",
         spec: Spec { name: "ForkQuery", role: "query" },
         network: 33448,
         http: 33449,
+        tools: None,
     },
 ];
 
@@ -69,12 +75,13 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Builds the binary and starts every node of the captures.
-    pub(crate) fn start() -> Result<Self> {
-        let binary = cargo::build_dev()?;
+    /// Starts every node of the captures.
+    pub(crate) fn start(binary: &Path) -> Result<Self> {
         let mut stage = Self::empty();
         for captured in NODES {
-            let node = Node::start(&binary, captured.spec)?;
+            let tools = captured.tools.map(OsString::from);
+            let plan = Plan { spec: captured.spec, joining: Joining::Alone, tools };
+            let node = Node::run(binary, plan)?;
             stage.ports.set(captured.network, node.bound.network.port());
             stage.ports.set(captured.http, node.bound.http.port());
             stage.urls.insert(captured.name.to_owned(), node.url());
@@ -167,7 +174,8 @@ impl Stage {
         Ok(())
     }
 
-    fn url(&self, node: &str) -> Result<&str> {
+    /// Where a node is.
+    pub(crate) fn url(&self, node: &str) -> Result<&str> {
         self.urls.get(node).map(String::as_str).with_context(|| format!("no node \"{node}\""))
     }
 

@@ -44,7 +44,11 @@ it was sent to. \"query status\" tells more of the same queries, and \"job stop 
                 ]);
             }
         }
-        Reply::table(table).with_json(queries.iter().map(query_json).collect())
+        // Agents are given as much as fits: that must be the queries that run, not those long over.
+        let newest_first = queries.iter().rev().map(query_json).collect();
+        Reply::table(table)
+            .with_json(queries.iter().map(query_json).collect())
+            .with_mcp(newest_first)
     }
 }
 
@@ -53,6 +57,13 @@ mod tests {
     use super::*;
     use crate::commands::query::told::tests::on_two_operators;
     use crate::reply::Body;
+
+    #[test]
+    fn agents_see_the_last_query_first() {
+        let earlier = Query { id: 7, ..on_two_operators() };
+        let mcp = Status::report(&[earlier, on_two_operators()]).mcp.unwrap();
+        assert_eq!([&mcp[0]["job"], &mcp[1]["job"]], [8, 7]);
+    }
 
     #[test]
     fn each_node_has_a_line_under_the_query() {

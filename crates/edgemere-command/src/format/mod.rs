@@ -103,7 +103,8 @@ pub struct Rendered {
     pub media: Media,
     /// The content.
     pub content: Content,
-    /// The operators whose rows are not in it, as far as that is known when it begins: only when a
+    /// The operators whose rows are not in it, or the nodes that did not answer, as far as that is known
+    /// when it begins: only when a
     /// subset was asked for. One that is lost later is told at the end, or there is no good end.
     pub missing: Vec<String>,
 }
@@ -213,6 +214,12 @@ pub(crate) fn render(reply: Reply, output: &Output) -> Result<Rendered, Error> {
     match reply.body {
         Body::Rows(rows) => Ok(rows::render(rows, output.format.unwrap_or(Format::Table))),
         Body::Collected(collected, times) => modes::batch(&collected, times),
+        Body::Nodes(replies) => {
+            let silent = replies.iter().filter(|reply| reply.answer.is_err());
+            let missing = silent.map(|reply| reply.address.clone()).collect();
+            let reply = Reply { body: Body::Nodes(replies), ..reply };
+            Ok(Rendered { missing, ..render_small(reply, output) })
+        }
         _ => Ok(render_small(reply, output)),
     }
 }

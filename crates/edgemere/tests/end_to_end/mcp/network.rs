@@ -5,9 +5,19 @@ use serde_json::json;
 use super::{Agent, TOOLS, node_with, store};
 use crate::support::{Node, wait_for};
 
+/// Beside the others, one that asks every operator by itself.
+const STATES: &str = r#"
+  - name: states
+    description: How the operators are doing.
+    command:
+      template: get status where format = mcp
+      headers: {destination: blockchain get operator bring.ip_port, subset: true}
+"#;
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_names_who_is_missing() {
-    let master = node_with(TOOLS, &["--name", "centre", "--role", "master,query"]);
+    let tools = format!("{}{STATES}", TOOLS.trim_end());
+    let master = node_with(&tools, &["--name", "centre", "--role", "master,query"]);
     let operator = |name: &str| {
         let cluster = format!("{name}-cluster");
         let args = [
@@ -42,6 +52,7 @@ async fn an_answer_names_who_is_missing() {
     assert_eq!(provenance["rows_scanned"], 100);
     assert_eq!(provenance["complete"], true);
 
+    let address = south.network.clone();
     drop(south.kill());
     let said = agent.failure("sql", question.clone()).await;
     assert!(said.contains("south"), "{said}");
@@ -50,6 +61,11 @@ async fn an_answer_names_who_is_missing() {
     let provenance = &answer["structuredContent"]["provenance"];
     assert_eq!(provenance["missing"], json!(["south"]));
     assert_eq!(provenance["complete"], false);
+
+    let answer = agent.call("states", json!({})).await;
+    let said = &answer["structuredContent"];
+    assert_eq!(said["provenance"]["missing"], json!([address]), "{answer}");
+    assert_eq!(said["result"][&north.network]["status"], "running", "{answer}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,6 +7,7 @@ mod commands;
 mod connection;
 mod duckdb;
 mod ingest;
+mod mcp;
 mod network;
 mod process;
 mod queries;
@@ -45,6 +46,9 @@ pub(crate) struct Args {
     /// How many tables a node starts with
     #[arg(long, default_value_t = 1_000)]
     tables: usize,
+    /// Measure other MCP servers too, in a folder that xtask/bench/peers/peers.sh has set up
+    #[arg(long, value_name = "DIR")]
+    peers: Option<PathBuf>,
 }
 
 /// A part of the benchmark.
@@ -60,6 +64,7 @@ const PARTS: &[Part] = &[
     Part { name: "queries", title: "SQL beside DuckDB", run: queries::run },
     Part { name: "stream", title: "All rows out", run: stream::run },
     Part { name: "network", title: "Two operators as one database", run: network::run },
+    Part { name: "mcp", title: "What agents wait for", run: mcp::run },
     Part { name: "tables", title: "A start with many tables", run: tables::run },
 ];
 

@@ -42,6 +42,30 @@ pub(super) fn forget_peak(pid: u32) -> Result<()> {
     fs::write(format!("/proc/{pid}/clear_refs"), "5").context("cannot reset the peak of memory")
 }
 
+/// What is resident now of a process and all that it has started.
+pub(super) fn tree_memory(pid: u32) -> Memory {
+    Memory(tree(pid).into_iter().map(|pid| memory(pid).0).filter(|mb| !mb.is_nan()).sum())
+}
+
+/// The time that the processor has worked for a process and all that it has started.
+pub(super) fn tree_cpu(pid: u32) -> Result<Duration> {
+    let others = tree(pid).into_iter().filter(|other| *other != pid);
+    // One that has ended meanwhile counts no more.
+    Ok(cpu(pid)? + others.filter_map(|pid| cpu(pid).ok()).sum::<Duration>())
+}
+
+/// A process and all that it has started.
+fn tree(pid: u32) -> Vec<u32> {
+    let mut all = vec![pid];
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    for thread in threads {
+        let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        let children = children.split_whitespace().filter_map(|child| child.parse().ok());
+        all.extend(children.flat_map(tree));
+    }
+    all
+}
+
 fn read_memory(pid: u32, line: &str) -> Memory {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     Memory(kilobytes(&status, line).map_or(f64::NAN, |kb| kb as f64 / 1024.0))
@@ -75,6 +99,14 @@ mod tests {
         assert_eq!(kilobytes(status, "VmRSS:"), Some(9216));
         assert_eq!(kilobytes("", "VmRSS:"), None);
         assert_eq!(Memory(12.0).above(Memory(2.5)).to_string(), "9.5 MB");
+    }
+
+    #[test]
+    fn a_process_is_in_its_own_tree() {
+        let own = std::process::id();
+        assert_eq!(tree(own).first(), Some(&own));
+        assert!(tree_memory(own).0 > 0.0);
+        assert!(tree_cpu(own).is_ok());
     }
 
     #[test]

@@ -77,7 +77,7 @@ fn message_in(body: &str) -> Value {
         return message;
     }
     let events = body.lines().filter_map(|line| line.strip_prefix("data:"));
-    events.filter_map(|data| serde_json::from_str(data.trim()).ok()).last().unwrap_or_default()
+    events.filter_map(|data| serde_json::from_str(data.trim()).ok()).next_back().unwrap_or_default()
 }
 
 #[cfg(test)]

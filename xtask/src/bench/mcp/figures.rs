@@ -1,0 +1,101 @@
+//! The figures of a server, taken in the same way of all of them.
+
+use std::{net::SocketAddr, thread, time::Duration};
+
+use anyhow::Result;
+
+use super::measure::{Call, For, Measured, measure};
+use crate::bench::{
+    median, milliseconds,
+    process::{self, Memory},
+    row, thousands,
+};
+
+/// How often a server is started; the median is told.
+pub(super) const STARTS: usize = 5;
+/// How long a server is left alone before its idle memory is read.
+const IDLE: Duration = Duration::from_secs(2);
+/// How often the larger questions are asked.
+const GROUPS: usize = 60;
+const ROWS: usize = 20;
+
+/// A server that runs, and what it is asked.
+pub(super) struct Server {
+    pub(super) address: SocketAddr,
+    pub(super) pid: u32,
+    /// How long it took each time until it listed its tools.
+    pub(super) starts: Vec<Duration>,
+    pub(super) calls: Calls,
+}
+
+/// What it is asked.
+pub(super) struct Calls {
+    /// `SELECT 1`.
+    pub(super) ping: Call,
+    /// Count, mean, least and most of each of 50 devices, over 100,000 rows.
+    pub(super) group: Call,
+    /// 10,000 rows in one answer.
+    pub(super) rows: Call,
+}
+
+/// What came of it.
+pub(super) struct Figures {
+    start: Duration,
+    memory: Memory,
+    one: Measured,
+    many: Measured,
+    group: Measured,
+    rows: Measured,
+}
+
+impl Figures {
+    pub(super) fn take(mut server: Server, seconds: u64) -> Result<Self> {
+        thread::sleep(IDLE);
+        let memory = process::tree_memory(server.pid);
+        let ask =
+            |call, clients, how_long| measure(server.address, server.pid, call, clients, how_long);
+        let time = For::Time(Duration::from_secs(seconds));
+        Ok(Self {
+            memory,
+            one: ask(&server.calls.ping, 1, time)?,
+            many: ask(&server.calls.ping, 16, time)?,
+            group: ask(&server.calls.group, 1, For::Calls(GROUPS))?,
+            rows: ask(&server.calls.rows, 1, For::Calls(ROWS))?,
+            start: median(&mut server.starts),
+        })
+    }
+
+    /// Our own figures, a line each.
+    pub(super) fn tell(&self) {
+        row("start until tools/list", &milliseconds(self.start));
+        row("idle memory", &self.memory.to_string());
+        row("`SELECT 1`, 1 client", &self.one.rate());
+        row("`SELECT 1`, 16 clients", &self.many.rate());
+        row("GROUP BY over 100,000 rows", &self.group.answer());
+        row("10,000 rows in one answer", &self.rows.answer());
+    }
+
+    /// Those of a peer in one line, and how many times ours each is.
+    pub(super) fn tell_beside(&self, ours: &Self, name: &str) {
+        let times = |theirs: Duration, ours: Duration| {
+            format!("{} ({:.1} ×)", milliseconds(theirs), theirs.as_secs_f64() / ours.as_secs_f64())
+        };
+        let rate = |theirs: &Measured, ours: &Measured| {
+            let ratio = ours.calls_per_second / theirs.calls_per_second;
+            format!("{} calls/s ({ratio:.1} ×)", thousands(theirs.calls_per_second))
+        };
+        let value = format!(
+            "start {}; memory {}; `SELECT 1` {}, {}, with 16 clients {}; GROUP BY {}; 10,000 rows {}, \
+             {} KB",
+            times(self.start, ours.start),
+            self.memory,
+            times(self.one.p50, ours.one.p50),
+            rate(&self.one, &ours.one),
+            rate(&self.many, &ours.many),
+            times(self.group.p50, ours.group.p50),
+            times(self.rows.p50, ours.rows.p50),
+            thousands(self.rows.bytes as f64 / 1000.0),
+        );
+        row(&format!("{name}, and how many times ours is better"), &value);
+    }
+}

@@ -1,0 +1,105 @@
+//! What agents wait for: a node's MCP server, and beside it those of others with the same table, in the
+//! same run.
+//!
+//! ```text
+//! 1  sensors  the table: 100,000 rows of 50 devices
+//! 2  client   a client that costs little and understands every server
+//! 3  measure  calls one after the other, from one client or from sixteen
+//! 4  figures  the same questions to every server
+//! 5  peers    the servers of others, with `--peers DIR`
+//! 6  link     a result of many rows through the link that an answer gives
+//! ```
+
+mod client;
+mod figures;
+mod link;
+mod measure;
+mod peers;
+mod sensors;
+
+use std::{
+    ffi::OsString,
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result};
+use serde_json::json;
+use tempfile::TempDir;
+
+use self::{
+    client::Client,
+    figures::{Calls, Figures, STARTS, Server},
+    measure::{Call, For, measure},
+    peers::PEERS,
+};
+use super::{Args, SPEC, row};
+use crate::node::{Joining, Node, Plan};
+
+/// The same tools that the peers have.
+const TOOLS: &str = include_str!("tools.yaml");
+
+pub(super) fn run(binary: &Path, args: &Args) -> Result<()> {
+    let csv = sensors::csv(args.peers.as_deref())?;
+    let ours = ours(binary, &csv, args.seconds)?;
+    link::run(binary, args)?;
+    let Some(folder) = &args.peers else { return Ok(()) };
+    let folder = std::path::absolute(folder)?;
+    for peer in PEERS {
+        // One that does not run on this machine does not stop the others.
+        let figures = peer.start(&folder).and_then(|(running, server)| {
+            let figures = Figures::take(server, args.seconds);
+            drop(running);
+            figures
+        });
+        match figures {
+            Ok(figures) => figures.tell_beside(&ours, peer.name),
+            Err(error) => row(peer.name, &format!("not measured: {error:#}")),
+        }
+    }
+    Ok(())
+}
+
+/// Our own figures, told as they are taken.
+fn ours(binary: &Path, csv: &str, seconds: u64) -> Result<Figures> {
+    let mut starts = Vec::new();
+    for _ in 0..STARTS {
+        starts.push(start(binary, None)?.1);
+    }
+    let folder = TempDir::new()?;
+    let tools = folder.path().join("tools.yaml");
+    fs::write(&tools, TOOLS)?;
+    let (node, _) = start(binary, Some(tools.into()))?;
+    sensors::load(node.bound.http, csv)?;
+    // What coming in took is not what a node takes that only answers.
+    let node = node.restart(binary)?;
+    let (address, pid) = (node.bound.http, node.pid());
+    let figures = Figures::take(Server { address, pid, starts, calls: calls() }, seconds)?;
+    figures.tell();
+    let status = Call { tool: "status", arguments: json!({}) };
+    for clients in [1, 16] {
+        let time = For::Time(Duration::from_secs(seconds));
+        let measured = measure(address, pid, &status, clients, time)?;
+        let s = if clients == 1 { "" } else { "s" };
+        row(&format!("simplest tool, {clients} client{s}"), &measured.rate());
+    }
+    Ok(figures)
+}
+
+/// Starts a node, and says after what time it listed its tools.
+fn start(binary: &Path, tools: Option<OsString>) -> Result<(Node, Duration)> {
+    let begin = Instant::now();
+    let node = Node::run(binary, Plan { spec: SPEC, joining: Joining::First, tools })?;
+    Client::open(node.bound.http)?.tools().context("the node lists no tools")?;
+    Ok((node, begin.elapsed()))
+}
+
+fn calls() -> Calls {
+    let call = |tool, arguments| Call { tool, arguments };
+    Calls {
+        ping: call("ping", json!({})),
+        group: call("by_device", json!({})),
+        rows: call("first_rows", json!({ "n": 10_000 })),
+    }
+}

@@ -113,7 +113,7 @@ impl Stage {
         let (data, node) = (self.own.path().join("data").display().to_string(), self.query.url());
         let tools = self.tools(transport).display().to_string();
         // What clients do wrong on purpose is not worth a line of the log.
-        let common = ["mcp", "--log", "error,rmcp=error", "--tools", &tools];
+        let common = ["mcp", "--log", "error", "--tools", &tools];
         let more = match transport {
             Transport::Remote => vec!["--node", &node],
             _ => vec!["--name", OWN, "--company", COMPANY, "--data", &data],

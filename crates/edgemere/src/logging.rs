@@ -29,17 +29,29 @@ pub(crate) fn filter(text: &str) -> Result<EnvFilter, String> {
     if is_word && !is_level {
         return Err(wrong());
     }
-    // The MCP library tells of every request as if it were news; whoever wants that names it.
-    let quiet = match text.contains("rmcp") {
-        true => String::new(),
-        false => ",rmcp=warn".into(),
-    };
-    EnvFilter::try_new(format!("{text}{quiet}")).map_err(|_| wrong())
+    EnvFilter::try_new(format!("{text}{}", quiet(text))).map_err(|_| wrong())
+}
+
+/// The MCP library tells of every request as if it were news, and warns of whatever a client does wrong;
+/// whoever wants that names it. Nobody hears more of it than was asked for.
+fn quiet(text: &str) -> &'static str {
+    match text.contains("rmcp") || text.eq_ignore_ascii_case("off") {
+        true => "",
+        false => ",rmcp=error",
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_mcp_library_is_as_quiet_as_the_rest_or_quieter() {
+        for (text, added) in [("info", ",rmcp=error"), ("error", ",rmcp=error"), ("off", "")] {
+            assert_eq!(quiet(text), added, "{text}");
+        }
+        assert_eq!(quiet("warn,rmcp=debug"), "");
+    }
 
     #[test]
     fn a_level_that_is_none_is_not_taken_for_a_filter() {

@@ -118,10 +118,12 @@ impl Inspector {
         let mut command = Command::new(&self.installed.node);
         command.arg(self.installed.modules.join(program)).arg("--cli");
         match transport {
-            Transport::Stdio => command.arg(&stage.binary).args(stage.args()),
+            Transport::Stdio | Transport::Remote => {
+                command.arg(&stage.binary).args(stage.args(transport))
+            }
             Transport::Http | Transport::Sse => command.arg(stage.url(transport)),
         };
-        command.args(["--transport", transport.name(), "--protocol-era", era]);
+        command.args(["--transport", transport.kind(), "--protocol-era", era]);
         command.args(["--format", "json"]).args(args);
         command.env("HOME", self.home.path()).current_dir(self.home.path());
         let output = command.stdin(Stdio::null()).output().context("the Inspector does not run")?;

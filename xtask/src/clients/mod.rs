@@ -47,7 +47,7 @@ struct Client {
     drive: fn(&Stage, Transport) -> Result<()>,
 }
 
-const ALL: &[Transport] = &[Transport::Stdio, Transport::Http, Transport::Sse];
+const ALL: &[Transport] = &[Transport::Stdio, Transport::Remote, Transport::Http, Transport::Sse];
 
 const CLIENTS: &[Client] = &[
     Client { name: "python1", transports: ALL, drive: python::first },

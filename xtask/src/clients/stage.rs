@@ -32,7 +32,10 @@ const OWN: &str = "own";
 /// The ways to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Transport {
+    /// A process of the client's with a node in it.
     Stdio,
+    /// A process of the client's that asks a node elsewhere.
+    Remote,
     Http,
     Sse,
 }
@@ -41,6 +44,16 @@ impl Transport {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Stdio => "stdio",
+            Self::Remote => "stdio to another node",
+            Self::Http => "http",
+            Self::Sse => "sse",
+        }
+    }
+
+    /// What clients call it, who know nothing of what is behind stdin and stdout.
+    pub(super) fn kind(self) -> &'static str {
+        match self {
+            Self::Stdio | Self::Remote => "stdio",
             Self::Http => "http",
             Self::Sse => "sse",
         }
@@ -96,37 +109,48 @@ impl Stage {
     }
 
     /// What starts a server on stdin and stdout.
-    pub(super) fn args(&self) -> Vec<String> {
-        let folder = |name: &str| self.own.path().join(name).display().to_string();
-        let (data, tools) = (folder("data"), folder("tools.yaml"));
+    pub(super) fn args(&self, transport: Transport) -> Vec<String> {
+        let (data, node) = (self.own.path().join("data").display().to_string(), self.query.url());
+        let tools = self.tools(transport).display().to_string();
         // What clients do wrong on purpose is not worth a line of the log.
-        let own = ["mcp", "--log", "error,rmcp=error", "--name", OWN, "--company", COMPANY];
-        let args = own.into_iter().chain(["--data", &data, "--tools", &tools]);
-        args.map(str::to_owned).collect()
+        let common = ["mcp", "--log", "error", "--tools", &tools];
+        let more = match transport {
+            Transport::Remote => vec!["--node", &node],
+            _ => vec!["--name", OWN, "--company", COMPANY, "--data", &data],
+        };
+        common.into_iter().chain(more).map(str::to_owned).collect()
+    }
+
+    /// The file of tools that a server has.
+    fn tools(&self, transport: Transport) -> PathBuf {
+        match transport {
+            Transport::Stdio | Transport::Remote => self.own.path().join("tools.yaml"),
+            Transport::Http | Transport::Sse => self.tools.clone(),
+        }
     }
 
     /// What a script needs to know to walk over a transport.
     pub(super) fn settings(&self, transport: Transport, protocol: &str) -> Value {
         let own = self.own.path();
-        let (rest, nodes, tools) = match transport {
+        let (rest, nodes) = match transport {
             // The node has its ports once the client has started it, and says so in its data.
-            Transport::Stdio => (None, vec![OWN], own.join("tools.yaml")),
-            Transport::Http | Transport::Sse => {
+            Transport::Stdio => (None, vec![OWN]),
+            _ => {
                 let [first, _] = &self.operators;
-                (Some(first.url()), vec!["operator1", "operator2"], self.tools.clone())
+                (Some(first.url()), vec!["operator1", "operator2"])
             }
         };
         json!({
-            "transport": transport.name(),
+            "transport": transport.kind(),
             "protocol": protocol,
             "url": self.url(transport),
             "command": self.binary,
-            "args": self.args(),
+            "args": self.args(transport),
             "cwd": own,
             "data": own.join("data"),
             "rest": rest,
             "nodes": nodes,
-            "tools": tools,
+            "tools": self.tools(transport),
             "database": DATABASE,
             "table": TABLE,
             "rows": ROWS,

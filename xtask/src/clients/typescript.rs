@@ -26,7 +26,7 @@ pub(super) fn second(stage: &Stage, transport: Transport) -> Result<()> {
     let protocol = match transport {
         // This transport was given up before there was a revision without sessions.
         Transport::Sse => "2025-11-25",
-        Transport::Stdio | Transport::Http => "2026-07-28",
+        Transport::Stdio | Transport::Remote | Transport::Http => "2026-07-28",
     };
     walk(stage, transport, "v2.mjs", protocol)
 }

@@ -83,6 +83,7 @@ pub use self::modes::{COLLECTED_BYTES_MAX, Collected, Event, Events, collect, ev
 pub use self::parquet_stream::ParquetStream;
 pub(crate) use self::physical::{FILTER_RULES, PROVING_RULE};
 pub use self::queries::{Queries, State, Status, Watched};
+use self::read::Counted;
 pub(crate) use self::read::rows_read;
 pub use self::rows::Rows;
 pub use self::scope::{Extended, Extension, Scope, TableName};
@@ -250,7 +251,8 @@ impl Sql {
         let physical = yielding(physical, stop).map_err(Error::Plan)?;
         let task = session.context.task_ctx();
         let batches = execute_stream(Arc::clone(&physical), task).map_err(failed)?;
-        Ok((Planned { batches, physical, tables: session.tables }, plan))
+        let counted = Counted::new(physical);
+        Ok((Planned { batches, counted, tables: session.tables }, plan))
     }
 
     /// Validates a query.

@@ -1,11 +1,49 @@
 //! How many rows a plan has read of its tables.
 
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::datasource::source::{DataSource, DataSourceExec};
 use datafusion::physical_plan::ExecutionPlan;
+
+/// A plan that runs. When it is dropped, its count stays.
+pub(super) struct Counted {
+    plan: Arc<dyn ExecutionPlan>,
+    total: Arc<AtomicU64>,
+}
+
+/// The count of a plan, without a hold on it: what it has open is not kept for the sake of a number.
+#[derive(Debug)]
+pub(super) struct Count {
+    plan: Weak<dyn ExecutionPlan>,
+    total: Arc<AtomicU64>,
+}
+
+impl Counted {
+    pub(super) fn new(plan: Arc<dyn ExecutionPlan>) -> Self {
+        Self { plan, total: Arc::default() }
+    }
+
+    pub(super) fn count(&self) -> Count {
+        Count { plan: Arc::downgrade(&self.plan), total: Arc::clone(&self.total) }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.total.store(rows_read(&self.plan), Ordering::Relaxed);
+    }
+}
+
+impl Count {
+    /// How many rows came out of the tables so far.
+    pub(super) fn rows(&self) -> u64 {
+        let running = self.plan.upgrade().map(|plan| rows_read(&plan));
+        running.unwrap_or_else(|| self.total.load(Ordering::Relaxed))
+    }
+}
 
 /// How many rows came out of the tables so far. Rows that a filter ruled out inside of a file count as
 /// little as those of files that were not opened.

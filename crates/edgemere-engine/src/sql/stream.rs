@@ -11,7 +11,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 use datafusion::common::DataFusionError;
-use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream};
+use datafusion::physical_plan::SendableRecordBatchStream;
 use futures_util::StreamExt;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
@@ -20,7 +20,7 @@ use super::batch::Batch;
 use super::catalog::Catalog;
 use super::error::Error;
 use super::queries::{Ticket, Watched};
-use super::read::rows_read;
+use super::read::{Count, Counted};
 use super::stop::Stop;
 use super::workers::Workers;
 use crate::network;
@@ -32,7 +32,7 @@ const BATCHES_READY: usize = 1;
 pub(super) struct Planned {
     pub(super) batches: SendableRecordBatchStream,
     /// What gives them.
-    pub(super) physical: Arc<dyn ExecutionPlan>,
+    pub(super) counted: Counted,
     /// Keeps the files that are read on disk.
     pub(super) tables: Arc<Catalog>,
 }
@@ -50,7 +50,7 @@ pub struct Query {
     has_ended: bool,
     /// Where others see how far it is.
     ticket: Ticket,
-    physical: Arc<dyn ExecutionPlan>,
+    read: Count,
     /// The threads that it runs on are there as long as it is.
     _workers: Arc<Workers>,
 }
@@ -66,7 +66,7 @@ impl Query {
         let schema = planned.batches.schema();
         let (sender, batches) = mpsc::channel(BATCHES_READY);
         let (time, cancelled) = (stop.clone(), ticket.cancelled());
-        let physical = Arc::clone(&planned.physical);
+        let read = planned.counted.count();
         let work = workers.run(async move {
             let ended = tokio::select! {
                 biased;
@@ -76,7 +76,7 @@ impl Query {
             ended.map_err(|error| time.reason(error))
         });
         let (first, has_ended, workers) = (None, false, Arc::clone(workers));
-        Self { schema, batches, work, stop, first, has_ended, ticket, physical, _workers: workers }
+        Self { schema, batches, work, stop, first, has_ended, ticket, read, _workers: workers }
     }
 
     /// The names of the columns of the result.
@@ -92,7 +92,7 @@ impl Query {
     /// How many rows were read of the tables so far: here, and by the operators that are done.
     pub fn rows_read(&self) -> u64 {
         let there: u64 = self.operators().iter().map(|share| share.rows_read).sum();
-        rows_read(&self.physical) + there
+        self.read.rows() + there
     }
 
     /// No rows, with the columns of the result.
@@ -148,7 +148,7 @@ impl Drop for Query {
 
 /// Hands over a query's batches until there are no more, or nobody wants them.
 async fn pump(planned: Planned, sender: mpsc::Sender<RecordBatch>) -> Result<(), Error> {
-    let Planned { mut batches, physical: _physical, tables: _tables } = planned;
+    let Planned { mut batches, counted: _counted, tables: _tables } = planned;
     while let Some(batch) = batches.next().await {
         let batch = batch.map_err(failed)?;
         if batch.num_rows() > 0 && sender.send(batch).await.is_err() {

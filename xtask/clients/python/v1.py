@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 
 import walk
+from anyio import BrokenResourceError
 from mcp import ClientSession, McpError, StdioServerParameters, types
 from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
@@ -28,14 +29,28 @@ async def opened(settings):
             transport = streamable_http_client(settings["url"])
         case "sse":
             transport = sse_client(settings["url"])
-    async with transport as streams:
-        agent = Agent()
-        async with ClientSession(streams[0], streams[1], message_handler=agent.heard) as session:
-            agent.session = session
-            hello = await session.initialize()
-            agent.protocol, agent.instructions = hello.protocolVersion, hello.instructions
-            agent.server = plain(hello.serverInfo)
-            yield agent
+    is_over = False
+    try:
+        async with transport as streams:
+            agent = Agent()
+            async with ClientSession(streams[0], streams[1], message_handler=agent.heard) as session:
+                agent.session = session
+                hello = await session.initialize()
+                agent.protocol, agent.instructions = hello.protocolVersion, hello.instructions
+                agent.server = plain(hello.serverInfo)
+                yield agent
+                is_over = True
+    except Exception as error:
+        # The package stumbles over a message that comes while it closes.
+        if not is_over or not all(isinstance(one, BrokenResourceError) for one in single(error)):
+            raise
+
+
+def single(error):
+    """The errors in a group of them, or the one that it is."""
+    if not hasattr(error, "exceptions"):
+        return [error]
+    return [one for inner in error.exceptions for one in single(inner)]
 
 
 class Agent:

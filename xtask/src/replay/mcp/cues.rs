@@ -34,6 +34,12 @@ pub(super) const CUES: &[Cue] = &[
     },
     Cue {
         before: FIRST,
+        nodes: SERVERS,
+        what: What::Seed(Policies::OnFirstCluster(&["rand_small", "types_t"])),
+        reason: "the first operator had published that it holds them",
+    },
+    Cue {
+        before: FIRST,
         nodes: &["fork-query"],
         what: What::Seed(Policies::Named("f09_table_json", LATER_TABLES)),
         reason: "ingest was measured before the fork was asked",

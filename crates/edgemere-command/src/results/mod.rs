@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use edgemere_engine::network::Share;
-use edgemere_engine::sql::{ResultColumn, Rows as _, Watched};
+use edgemere_engine::sql::{ResultColumn, Rows as _, Times, Watched};
 use serde_json::value::RawValue;
 
 pub(crate) use self::kept::Kept;
@@ -104,13 +104,17 @@ impl ResultRows {
 
     /// Takes the next rows, as many as fit. A row that alone is larger than the budget comes alone.
     pub async fn page(&mut self, budget: Budget) -> Result<Page, Error> {
+        let times = match self.0.times {
+            Times::Plain => Times::Brief,
+            said => said,
+        };
         let mut page = Page { rows: Vec::new(), has_more: false };
         let mut bytes = 0;
         while let Some(mut batch) = self.0.query.next().await.transpose()? {
             let room = budget.rows.max(1) - page.rows.len();
             let front = batch.clone().take_front(room);
             let before = page.rows.len();
-            for line in front.json_lists(self.0.times)?.lines() {
+            for line in front.json_lists(times)?.lines() {
                 bytes += line.len() + 1;
                 if bytes > budget.bytes && !page.rows.is_empty() {
                     break;

@@ -22,6 +22,8 @@ pub enum Times {
     /// `2026-01-01 20:00:00.500000`, as EdgeLake writes them.
     #[default]
     Plain,
+    /// The same, without a fraction of zero: for readers to whom every letter counts.
+    Brief,
     /// `2026-01-01T20:00:00.500000Z`.
     Utc,
 }
@@ -30,6 +32,7 @@ impl Times {
     fn format(self) -> &'static str {
         match self {
             Self::Plain => "%Y-%m-%d %H:%M:%S%.6f",
+            Self::Brief => "%Y-%m-%d %H:%M:%S%.f",
             Self::Utc => "%Y-%m-%dT%H:%M:%S%.6fZ",
         }
     }

@@ -49,7 +49,7 @@ fn write(text: &mut String, time: i64, times: Times) {
     let within = time.rem_euclid(DAY);
     let second = within / SECOND;
     let (between, after) = match times {
-        Times::Plain => (' ', ""),
+        Times::Plain | Times::Brief => (' ', ""),
         Times::Utc => ('T', "Z"),
     };
     digits(text, year, 4);
@@ -63,8 +63,11 @@ fn write(text: &mut String, time: i64, times: Times) {
     digits(text, second / 60 % 60, 2);
     text.push(':');
     digits(text, second % 60, 2);
-    text.push('.');
-    digits(text, within % SECOND, 6);
+    let fraction = within % SECOND;
+    if fraction != 0 || times != Times::Brief {
+        text.push('.');
+        digits(text, fraction, 6);
+    }
     text.push_str(after);
 }
 

@@ -114,7 +114,7 @@ async fn send(node: &Node, version: &str, plan: Arc<dyn ExecutionPlan>) -> Resul
 }
 
 fn version() -> String {
-    format!("1, DataFusion {}", datafusion::DATAFUSION_VERSION)
+    format!("1.1, DataFusion {}", datafusion::DATAFUSION_VERSION)
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -141,7 +141,7 @@ pub(crate) fn is_bare_word(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('#') && word_length(text) == text.len()
 }
 
-/// A text in quotes, as [`quoted`] reads it back.
+/// A text in quotes, as the lexer reads it back.
 pub fn quote(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');

@@ -30,6 +30,9 @@ pub(crate) struct Right {
     ids: Vec<String>,
     /// Our answer, where it is JSON; else a part of it, as in [`Difference`].
     pub(crate) ours: String,
+    /// Whether its lines may come in any order: those of a query that does not say one.
+    #[serde(default)]
+    pub(crate) any_order: bool,
 }
 
 /// Exchanges that differ for one reason.
@@ -93,6 +96,12 @@ impl Right {
     pub(crate) fn broken_by(&self, right: &Form, ours: &Form) -> Option<String> {
         let is_right = match right {
             Form::Json(_) => same(right, ours),
+            _ if self.any_order => {
+                let said = ours.to_string();
+                let lines = self.ours.trim().lines();
+                lines.clone().all(|line| said.lines().any(|other| other == line))
+                    && said.lines().count() >= lines.count()
+            }
             _ => ours.to_string().contains(&self.ours),
         };
         (!is_right).then(|| format!("not the right answer, which is \"{}\"", self.ours))

@@ -149,7 +149,8 @@ mod tests {
 
     #[test]
     fn every_wrong_answer_has_its_right_one() {
-        let right = |id: &str| Right { ids: vec![id.to_owned()], ours: "20".to_owned() };
+        let right =
+            |id: &str| Right { ids: vec![id.to_owned()], ours: "20".to_owned(), any_order: false };
         let list = Differences {
             general: Vec::new(),
             entries: Vec::new(),
@@ -159,12 +160,20 @@ mod tests {
         assert!(list.check_right(&["a"]).is_err());
         assert!(list.check_right(&["a", "b", "c"]).is_err());
         let is_right = |right: &str, ours: &str| {
-            let right = Right { ids: Vec::new(), ours: right.to_owned() };
+            let right = Right { ids: Vec::new(), ours: right.to_owned(), any_order: false };
             right.broken_by(&Form::of(&right.ours), &Form::of(ours)).is_none()
         };
         assert!(is_right("[{\"a\":0.1}]", "[{\"a\":0.10000000000000001}]"));
         assert!(!is_right("[{\"a\":0.1}]", "[{\"a\":0.1},{\"a\":0.1}]"));
         assert!(is_right("two words", "more than two words") && !is_right("two words", "two"));
+    }
+
+    #[test]
+    fn rows_without_an_order_may_come_in_any() {
+        let right = Right { ids: Vec::new(), ours: "1 a\n2 b".to_owned(), any_order: true };
+        let is_right = |ours: &str| right.broken_by(&Form::of("x"), &Form::of(ours)).is_none();
+        assert!(is_right("n s\n2 b\n1 a") && is_right("1 a\n2 b"));
+        assert!(!is_right("n s\n2 b") && !is_right("1 a 2 b"));
     }
 
     #[test]

@@ -22,11 +22,12 @@ pub trait Commands: Send + Sync + 'static {
     /// Carries out a command, and gives the reply the looks that the command asks for.
     fn reply<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Rendered, Failure>>;
 
-    /// The columns of a query's result, without running it.
+    /// The columns of a query's result, without running it; none when its tables are not there, or
+    /// nobody can say.
     fn columns<'a>(
         &'a self,
         request: &'a Request,
-    ) -> BoxFuture<'a, Result<Vec<ResultColumn>, Failure>>;
+    ) -> BoxFuture<'a, Result<Option<Vec<ResultColumn>>, Failure>>;
 
     /// Keeps rows for who asked, and gives the cursor that `query fetch` takes.
     fn keep_rest(&self, principal: &Principal, rest: ResultRows) -> String;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use edgemere_engine::network::Share;
-use edgemere_engine::sql::{ResultColumn, Rows as _, Times, Watched};
+use edgemere_engine::sql::{Error as SqlError, ResultColumn, Rows as _, Times, Watched};
 use serde_json::value::RawValue;
 
 pub(crate) use self::kept::Kept;
@@ -142,15 +142,26 @@ fn row(line: &str) -> Result<Box<RawValue>, Error> {
     RawValue::from_string(line.to_owned()).map_err(failed)
 }
 
-/// The columns of a query's rows, without running it; none when it is no query.
-pub async fn columns(node: &Arc<Node>, request: &Request) -> Result<Vec<ResultColumn>, Error> {
+/// The columns of a query's rows, without running it; none when it is no query, or when its tables are
+/// not there.
+pub async fn columns(
+    node: &Arc<Node>,
+    request: &Request,
+) -> Result<Option<Vec<ResultColumn>>, Error> {
     let command = parse(&request.command)?;
     let destination = request.destination.as_deref().map(Destination::from_text).transpose()?;
     let on_network = destination.is_some_and(|destination| destination.is_network());
     let delivery = Delivery { subset: request.subset, timeout: request.timeout };
     let principal = &request.principal;
     let context = Context { node, principal, delivery, on_network, scripts: 0 };
-    Ok(command.columns(&context).await?.unwrap_or_default())
+    match command.columns(&context).await {
+        Err(Error::Sql(
+            SqlError::UnknownDatabase { .. }
+            | SqlError::UnknownTable { .. }
+            | SqlError::Disconnected { .. },
+        )) => Ok(None),
+        columns => columns,
+    }
 }
 
 /// Keeps the rows that are left for a few minutes, and gives the cursor that `query fetch` takes.

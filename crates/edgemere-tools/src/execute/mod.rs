@@ -158,18 +158,14 @@ impl Executor {
         mut rows: ResultRows,
         wanted: Wanted,
     ) -> Result<Outcome, Failure> {
-        let node = self.commands.node_name();
         let budget = match wanted {
-            Wanted::Events(_) => return streamed::outcome(rows, call, node).await,
+            Wanted::Events(_) => {
+                return streamed::outcome(rows, call, self.commands.node_name()).await;
+            }
             Wanted::Page(budget) => budget,
         };
         let page = progress::told(call, &mut rows, budget).await?;
-        let mut given = Given::of(&rows, page, node);
-        if given.has_more {
-            given.link = (!rows.is_rest()).then(|| self.commands.link(request)).flatten();
-            given.cursor = Some(self.commands.keep_rest(&request.principal, rows));
-        }
-        given.outcome()
+        Given::of(rows, page, request, self.commands.as_ref()).outcome()
     }
 }
 

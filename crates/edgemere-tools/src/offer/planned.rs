@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use edgemere_command::Kind;
 use edgemere_command::sql::ResultColumn;
 
 use crate::commands::Failure;
@@ -38,26 +39,17 @@ impl Planned {
     }
 }
 
-/// The columns of a tool's answers; none when it is no query, when its tables depend on its arguments,
-/// or are not there yet.
+/// The columns of a tool's answers; none when it is no query, when its tables depend on its arguments
+/// or are not there yet, and when nobody can say, which is no fault of the file.
 async fn columns(tool: &Tool, executor: &Executor) -> Option<Result<Vec<ResultColumn>, Failure>> {
     let bound = tool.sample()?;
     let request = executor.request(&bound, executor.principal());
-    let columns = executor.commands().columns(&request).await;
-    match columns {
-        Err(failure) if is_missing(&failure) => None,
-        planned => Some(planned),
-    }
-}
-
-/// Whether a table is not there, or nobody can say: no fault of the file.
-fn is_missing(failure: &Failure) -> bool {
-    use edgemere_command::Kind;
-    let is_column = failure.message.starts_with("no column");
-    match failure.kind {
-        Kind::Input => false,
-        Kind::NotFound => !is_column,
-        _ => true,
+    match executor.commands().columns(&request).await {
+        Ok(columns) => columns.map(Ok),
+        Err(failure) => {
+            let is_of_file = matches!(failure.kind, Kind::Input | Kind::NotFound);
+            is_of_file.then_some(Err(failure))
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use mcp_serve::{BoxFuture, Context, Fault, Link, ResourceContent, ResourceTemplate, Resources};
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
 use crate::execute::{Executor, read};
@@ -111,31 +112,11 @@ pub(super) fn variables(template: &str, uri: &str) -> Option<Map<String, Value>>
         if value.is_empty() || value.contains('/') {
             return None;
         }
-        variables.insert(name.to_owned(), decoded(value).into());
+        let value = percent_decode_str(value).decode_utf8().ok()?;
+        variables.insert(name.to_owned(), value.into());
         (template, uri) = (after, rest);
     }
     (template == uri).then_some(variables)
-}
-
-/// An address's part with its `%20` resolved; what is not such stays as it is.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = (*first == b'%').then(|| after.get(..2)).flatten();
-        let code = code.and_then(|code| std::str::from_utf8(code).ok());
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
 #[cfg(test)]
@@ -161,9 +142,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_code_stays() {
-        assert_eq!(decoded("100%"), "100%");
-        assert_eq!(decoded("%zz%41"), "%zzA");
-        assert_eq!(decoded("%ff"), "%ff");
+    fn what_is_no_text_is_no_name() {
+        assert_eq!(found("x://{d}", "x://100%"), Some(json!({ "d": "100%" })));
+        assert_eq!(found("x://{d}", "x://%ff"), None);
     }
 }

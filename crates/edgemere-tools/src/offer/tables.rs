@@ -9,6 +9,7 @@ use edgemere_command::{Principal, sql_command, words};
 use mcp_serve::{
     BoxFuture, Context, Fault, Link, ResourceContent, ResourceTemplate, Resources, Server,
 };
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -23,12 +24,19 @@ const TAIL: &str = "edgemere://{database}/{table}/tail";
 
 const JSON: &str = "application/json";
 
+/// What cannot stand in an address as it is.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'-').remove(b'.').remove(b'~');
+
 /// How many rows show what a table holds, and how many are its last.
 const SAMPLE_ROWS: usize = 5;
 const TAIL_ROWS: usize = 20;
 
 /// How often it is looked whether a table that somebody watches has grown.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// How many addresses are watched at once. Each costs a small query a second, and who subscribes may
+/// make up addresses.
+const WATCHED_MAX: usize = 64;
 
 /// The tables of the network. Clones are the same.
 #[derive(Clone)]
@@ -142,7 +150,9 @@ impl Resources for Tables {
     }
 
     fn may_subscribe(&self, uri: &str) -> bool {
-        name(TAIL, uri).is_some()
+        let watching = self.watching.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_room = watching.len() < WATCHED_MAX || watching.contains_key(uri);
+        name(TAIL, uri).is_some() && has_room
     }
 
     fn watched(&self, uri: &str, is_watched: bool) {
@@ -150,7 +160,11 @@ impl Resources for Tables {
         if let Some(watcher) = watching.remove(uri) {
             watcher.abort();
         }
-        if is_watched && let Some(name) = name(TAIL, uri) {
+        let has_room = watching.len() < WATCHED_MAX;
+        if is_watched
+            && has_room
+            && let Some(name) = name(TAIL, uri)
+        {
             let watcher = tokio::spawn(self.clone().watch(uri.to_owned(), name));
             watching.insert(uri.to_owned(), watcher);
         }
@@ -165,7 +179,7 @@ fn name(template: &str, uri: &str) -> Option<TableName> {
 
 fn link(name: &TableName) -> Link {
     let TableName { database, table } = name;
-    let encoded = |text: &str| text.replace('%', "%25").replace('/', "%2F").replace(' ', "%20");
+    let encoded = |text| utf8_percent_encode(text, ENCODED);
     Link {
         title: Some(format!("The table {table} of the database {database}")),
         mime_type: Some(JSON.into()),

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use edgemere_command::Request;
 use edgemere_command::results::{Page, ResultRows};
 use mcp_serve::{Link, Outcome};
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::{Provenance, TEXT_BYTES_MAX};
-use crate::commands::Failure;
+use crate::commands::{Commands, Failure};
 
 /// How many rows the text has when all of them would be too long for it.
 const TEXT_ROWS: usize = 20;
@@ -47,12 +48,21 @@ pub struct Given {
 }
 
 impl Given {
-    /// A page of rows, taken on the node of this name.
-    pub fn of(rows: &ResultRows, page: Page, node: String) -> Self {
+    /// A page of the rows of a request. What is left of them is kept.
+    pub fn of(rows: ResultRows, page: Page, request: &Request, commands: &dyn Commands) -> Self {
         let columns = rows.columns().into_iter().map(|column| column.name).collect();
+        let node = commands.node_name();
         let told = Provenance::of_operators(&rows.operators(), node, rows.elapsed())
             .with_rows_scanned(rows.rows_read());
+        let (mut link, mut cursor) = (None, None);
+        if page.has_more {
+            // The beginning of a rest is gone: it cannot be asked again.
+            link = (!rows.is_rest()).then(|| commands.link(request)).flatten();
+            cursor = Some(commands.keep_rest(&request.principal, rows));
+        }
         Self {
+            link,
+            cursor,
             columns,
             rows: page.rows,
             has_more: page.has_more,

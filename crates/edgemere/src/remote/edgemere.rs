@@ -81,12 +81,12 @@ impl Edgemere {
         self.rendered(self.client.response(request).await?).await
     }
 
-    async fn planned(&self, request: &Request) -> Result<Vec<ResultColumn>, Failure> {
+    async fn planned(&self, request: &Request) -> Result<Option<Vec<ResultColumn>>, Failure> {
         let text = self.client.text(self.ask(request, None).await?).await?;
-        let columns: Vec<Column> = serde_json::from_str(&text)
+        let columns: Option<Vec<Column>> = serde_json::from_str(&text)
             .map_err(|_| strange(self.client.address(), "gave columns in another form"))?;
         let column = |Column { name, type_name }| ResultColumn { name, type_name };
-        Ok(columns.into_iter().map(column).collect())
+        Ok(columns.map(|columns| columns.into_iter().map(column).collect()))
     }
 }
 
@@ -112,7 +112,7 @@ impl Commands for Edgemere {
     fn columns<'a>(
         &'a self,
         request: &'a Request,
-    ) -> BoxFuture<'a, Result<Vec<ResultColumn>, Failure>> {
+    ) -> BoxFuture<'a, Result<Option<Vec<ResultColumn>>, Failure>> {
         Box::pin(self.planned(request))
     }
 

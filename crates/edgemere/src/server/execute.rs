@@ -20,15 +20,16 @@ pub(super) async fn execute(state: &Arc<State>, request: &Request) -> Result<Ren
     result.map(|rendered| rendered.holding(permit)).map_err(Failure::from)
 }
 
-/// Runs a command, and leaves the rows of a query to whoever takes them.
-pub(super) async fn answer(state: &Arc<State>, request: &Request) -> Result<Answer, Failure> {
+/// Runs a command, and leaves the rows of a query to whoever takes them, with its permit.
+pub(super) async fn answer(
+    state: &Arc<State>,
+    request: &Request,
+) -> Result<(Answer, OwnedSemaphorePermit), Failure> {
     let permit = permit(state)?;
     let start = Instant::now();
     let Outcome { command, result } = results::answer(&state.node, request).await;
     note(state, command, request.principal.name(), start.elapsed(), result.as_ref().err());
-    // Who takes rows is a call of a tool, of which there is a limit of its own.
-    drop(permit);
-    result.map_err(Failure::from)
+    result.map(|answer| (answer, permit)).map_err(Failure::from)
 }
 
 /// Runs something else that counts as a command, and gives its permit with what it gave.

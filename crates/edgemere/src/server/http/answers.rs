@@ -11,6 +11,7 @@ use axum::extract::rejection::JsonRejection;
 use axum::http::{HeaderMap, Method, header};
 use axum::response::{IntoResponse, Response};
 use edgemere_command::results::{self, Answer, Budget};
+use edgemere_command::sql::ResultColumn;
 use edgemere_command::{Content, Format, Rendered, Request};
 use edgemere_tools::Given;
 use futures_util::StreamExt;
@@ -21,7 +22,7 @@ use super::jobs::or_failure;
 use super::rest::principal;
 use crate::remote::Names;
 use crate::server::execute::{self, measured};
-use crate::server::mcp::link;
+use crate::server::mcp::NodeCommands;
 use crate::server::reply::{Failure, answer};
 use crate::server::state::State;
 
@@ -43,7 +44,8 @@ pub(crate) struct Question {
     #[serde(default)]
     pub(crate) subset: bool,
     pub(crate) timeout_s: Option<f64>,
-    /// How many rows; none asks only for the columns, and the query is not run.
+    /// How many rows; none asks only for the columns, which are null when the tables are not there, and
+    /// the query is not run.
     pub(crate) rows: Option<usize>,
     /// How many bytes the rows may take.
     pub(crate) bytes: Option<usize>,
@@ -104,29 +106,27 @@ fn request(state: &State, question: &Question) -> Result<Request, Failure> {
 async fn columns(state: &Arc<State>, request: &Request) -> Result<Response, Failure> {
     let (columns, _permit) =
         measured(state, "columns", results::columns(&state.node, request)).await?;
-    let columns =
-        columns.into_iter().map(|column| Column { name: column.name, type_name: column.type_name });
-    Ok(Json(columns.collect::<Vec<_>>()).into_response())
+    let column = |column: ResultColumn| Column { name: column.name, type_name: column.type_name };
+    let columns = columns.map(|columns| columns.into_iter().map(column).collect::<Vec<_>>());
+    Ok(Json(columns).into_response())
 }
 
 async fn page(state: &Arc<State>, request: &Request, budget: Budget) -> Result<Response, Failure> {
-    let mut rows = match execute::answer(state, request).await? {
+    let (answered, _permit) = execute::answer(state, request).await?;
+    let mut rows = match answered {
         Answer::Reply(reply) => return Ok(answer(reply)),
         Answer::Rows(rows) => *rows,
     };
     let page = rows.page(budget).await?;
-    let mut given = Given::of(&rows, page, state.node.name());
-    if given.has_more {
-        given.link = (!rows.is_rest()).then(|| link(&state.node, request));
-        given.cursor = Some(results::keep_rest(&state.node, &request.principal, rows));
-    }
+    let given = Given::of(rows, page, request, &NodeCommands(Arc::clone(state)));
     let given = serde_json::to_string(&given).map_err(|_| Failure::fault())?;
     Ok(([(header::CONTENT_TYPE, PAGE)], given).into_response())
 }
 
 /// All rows while they come, after a message with the names of the columns.
 async fn events(state: &Arc<State>, request: &Request) -> Result<Response, Failure> {
-    let rows = match execute::answer(state, request).await? {
+    let (answered, permit) = execute::answer(state, request).await?;
+    let rows = match answered {
         Answer::Reply(reply) => return Ok(answer(reply)),
         Answer::Rows(rows) => *rows,
     };
@@ -140,5 +140,5 @@ async fn events(state: &Arc<State>, request: &Request) -> Result<Response, Failu
         }
         Content::Whole(messages) => Content::Whole(format!("{names}\n{messages}")),
     };
-    Ok(answer(Rendered { content, ..rendered }))
+    Ok(answer(Rendered { content, ..rendered }.holding(permit)))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use edgemere_command::results::{self, ResultRows};
 use edgemere_command::sql::ResultColumn;
-use edgemere_command::{Node, Principal, Rendered, Request};
+use edgemere_command::{Principal, Rendered, Request};
 use edgemere_tools::{Answer, Commands, Failure, Wanted};
 use mcp_serve::BoxFuture;
 
@@ -14,7 +14,7 @@ use crate::server::http::results::PATH;
 use crate::server::state::State;
 
 /// A node's own commands.
-pub(super) struct NodeCommands(pub(super) Arc<State>);
+pub(in crate::server) struct NodeCommands(pub(in crate::server) Arc<State>);
 
 impl Commands for NodeCommands {
     /// Whoever takes the rows takes them as they are wanted.
@@ -23,7 +23,8 @@ impl Commands for NodeCommands {
         request: &'a Request,
         _wanted: Wanted,
     ) -> BoxFuture<'a, Result<Answer, Failure>> {
-        Box::pin(async move { Ok(execute::answer(&self.0, request).await?.into()) })
+        // Calls of tools have a limit of their own.
+        Box::pin(async move { Ok(execute::answer(&self.0, request).await?.0.into()) })
     }
 
     fn reply<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Rendered, Failure>> {
@@ -33,7 +34,7 @@ impl Commands for NodeCommands {
     fn columns<'a>(
         &'a self,
         request: &'a Request,
-    ) -> BoxFuture<'a, Result<Vec<ResultColumn>, Failure>> {
+    ) -> BoxFuture<'a, Result<Option<Vec<ResultColumn>>, Failure>> {
         Box::pin(async move { Ok(results::columns(&self.0.node, request).await?) })
     }
 
@@ -42,7 +43,8 @@ impl Commands for NodeCommands {
     }
 
     fn link(&self, request: &Request) -> Option<String> {
-        Some(link(&self.0.node, request))
+        let id = results::keep_question(&self.0.node, request);
+        Some(format!("http://{}{PATH}/{id}?format=ndjson", self.0.node.settings().http))
     }
 
     fn version(&self) -> Option<String> {
@@ -52,10 +54,4 @@ impl Commands for NodeCommands {
     fn node_name(&self) -> String {
         self.0.node.name()
     }
-}
-
-/// Where all rows of a query can be read, for an hour.
-pub(in crate::server) fn link(node: &Node, request: &Request) -> String {
-    let id = results::keep_question(node, request);
-    format!("http://{}{PATH}/{id}?format=ndjson", node.settings().http)
 }

@@ -16,8 +16,7 @@ use mcp_serve::{Identity, Limits, Server, SessionInfo};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use self::commands::NodeCommands;
-pub(super) use self::commands::link;
+pub(super) use self::commands::NodeCommands;
 use self::figures::Figures;
 use super::http::principal;
 use super::state::State;

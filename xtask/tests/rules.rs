@@ -29,7 +29,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "mcp-serve",
         ],
     ),
-    ("edgemere-tools", &["edgemere-command", "mcp-serve"]),
+    ("edgemere-tools", &["clap-serve", "edgemere-command", "mcp-serve"]),
     ("edgemere-command", &["edgemere-engine", "edgemere-ledger"]),
     ("edgemere-engine", &["edgemere-ledger"]),
     ("edgemere-ledger", &[]),

@@ -1,0 +1,4 @@
+//! Serves any clap command line as MCP tools.
+
+mod manifests;
+mod program;

@@ -1,0 +1,1 @@
+//! Files around the working folder as resources.

@@ -1,0 +1,1 @@
+//! A program that is run for a call.

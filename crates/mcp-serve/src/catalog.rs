@@ -14,6 +14,8 @@ use crate::{CallTool, Complete, GetPrompt, Prompt, Resources, Tool};
 pub struct Catalog {
     pub(crate) tools: Vec<(Tool, Arc<dyn CallTool>)>,
     pub(crate) toolsets: BTreeMap<String, BTreeSet<String>>,
+    pub(crate) aliases: BTreeMap<String, String>,
+    pub(crate) missing: Option<Arc<dyn CallTool>>,
     pub(crate) prompts: Vec<(Prompt, Arc<dyn GetPrompt>)>,
     pub(crate) resources: Vec<Arc<dyn Resources>>,
     pub(crate) completions: Vec<Arc<dyn Complete>>,
@@ -42,6 +44,22 @@ impl Catalog {
         tools: impl IntoIterator<Item = impl Into<String>>,
     ) -> Self {
         self.toolsets.insert(name.into(), tools.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Lets a tool be called by another name too. It is not listed, and a tool of that very name goes
+    /// before it.
+    #[must_use]
+    pub fn alias(mut self, alias: impl Into<String>, tool: impl Into<String>) -> Self {
+        self.aliases.insert(alias.into(), tool.into());
+        self
+    }
+
+    /// Answers calls of tools that are not there. Without it they are errors of the protocol, which not
+    /// every client shows to its model.
+    #[must_use]
+    pub fn missing(mut self, code: impl CallTool) -> Self {
+        self.missing = Some(Arc::new(code));
         self
     }
 

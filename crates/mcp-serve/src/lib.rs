@@ -34,6 +34,7 @@
 //! | take long | [`Tool::tasks`]: the call becomes a task that the client comes back for |
 //! | offer resources | [`Catalog::resources`]: a [`Resources`], asked when a client asks |
 //! | offer some tools alone | [`Catalog::toolset`], at `/mcp/<toolset>` |
+//! | let a tool have other names | [`Catalog::alias`]; and [`Catalog::missing`] for names of none |
 //! | know who calls | a [`Principal`] among the request's extensions, put there by the host |
 //! | see what goes on | [`Server::sessions`], [`Server::figures`] |
 //!

@@ -17,6 +17,8 @@ pub(crate) struct Offer {
     pub(crate) tools: Vec<rmcp::model::Tool>,
     calls: HashMap<String, Entry>,
     toolsets: BTreeMap<String, BTreeSet<String>>,
+    aliases: BTreeMap<String, String>,
+    missing: Option<Arc<dyn CallTool>>,
     pub(crate) prompts: Vec<rmcp::model::Prompt>,
     gets: HashMap<String, (Prompt, Arc<dyn GetPrompt>)>,
     pub(crate) resources: Vec<Arc<dyn Resources>>,
@@ -33,7 +35,8 @@ struct Entry {
 
 impl Offer {
     pub(crate) fn new(generation: u64, catalog: Catalog) -> Self {
-        let Catalog { tools, toolsets, prompts, resources, completions } = catalog;
+        let Catalog { tools, toolsets, aliases, missing, prompts, resources, completions } =
+            catalog;
         Self {
             generation,
             tools: tools.iter().map(|(tool, _)| wire::tool(tool)).collect(),
@@ -43,6 +46,8 @@ impl Offer {
                 .map(|(index, (tool, code))| (tool.name, Entry { index, code, tasks: tool.tasks }))
                 .collect(),
             toolsets,
+            aliases,
+            missing,
             prompts: prompts.iter().map(|(prompt, _)| wire::prompt(prompt)).collect(),
             gets: prompts
                 .into_iter()
@@ -64,14 +69,19 @@ impl Offer {
         tools.cloned().collect()
     }
 
-    /// The code behind a tool of a toolset.
+    /// The code behind a tool of a toolset, or behind those that are not there.
     pub(crate) fn call(
         &self,
         toolset: Option<&str>,
         name: &str,
     ) -> Option<(Arc<dyn CallTool>, TaskSupport)> {
-        let entry = self.calls.get(name).filter(|_| self.is_in(toolset, name))?;
-        Some((entry.code.clone(), entry.tasks))
+        let name = match self.calls.contains_key(name) {
+            true => name,
+            false => self.aliases.get(name).map_or(name, String::as_str),
+        };
+        let entry = self.calls.get(name).filter(|_| self.is_in(toolset, name));
+        let found = entry.map(|entry| (entry.code.clone(), entry.tasks));
+        found.or_else(|| Some((self.missing.clone()?, TaskSupport::Never)))
     }
 
     /// Whether a call of any tool may become a task.

@@ -18,7 +18,7 @@ use axum::{
 use common::http::{
     Events, ask, ask_as, in_session, initialize, json_of, open, request, stateless,
 };
-use mcp_serve::{Access, Limits};
+use mcp_serve::{Access, Call, Limits, Outcome};
 use serde_json::{Value, json};
 
 fn router(limits: Limits) -> Router {
@@ -164,6 +164,27 @@ async fn toolsets_offer_what_they_list() {
     let session = open(&router, "/mcp/few", "alice").await;
     let called = ask_as(&router, "alice", in_session("/mcp/few", Some(&session), &call(1, "sum")));
     assert_eq!(Events::of(called.await).message().await["error"]["code"], -32602);
+}
+
+#[tokio::test]
+async fn tools_have_other_names_and_those_that_are_not_there_an_answer() {
+    let missing = |call: Call| async move { Ok(Outcome::error(format!("no {}", call.tool))) };
+    let server = common::server(Limits::default());
+    server.offer(
+        common::catalog::catalog().alias("say again", "echo").alias("sum", "echo").missing(missing),
+    );
+    let router = server.router(Access::loopback());
+    let texts = async |path: &str, tool: &str| {
+        let (_, reply) = json_of(ask(&router, stateless(path, call(1, tool))).await).await;
+        (reply["result"]["isError"] == true, reply["result"]["content"][0]["text"].clone())
+    };
+    assert_eq!(texts("/mcp", "say again").await, texts("/mcp", "echo").await);
+    assert_ne!(texts("/mcp", "sum").await, texts("/mcp", "echo").await);
+    assert_eq!(texts("/mcp", "Echo").await, (true, json!("no Echo")));
+    // A toolset has the other names of its tools, and no others.
+    assert_eq!(texts("/mcp/few", "say again").await, texts("/mcp", "echo").await);
+    assert_eq!(texts("/mcp/few", "sum").await, (true, json!("no sum")));
+    assert_eq!(server.figures().calls_failed, 2);
 }
 
 #[tokio::test]

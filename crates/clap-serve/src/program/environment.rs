@@ -1,0 +1,182 @@
+//! The variables that a program sees: what programs need to work, and nothing that is a secret.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    fmt,
+};
+
+/// What programs need: where programs and the user's files are, and how people write.
+const PASSED: &[&str] =
+    &["PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP"];
+
+/// Beginnings of names that are passed as well: those of the locale, and folders of the user.
+const PASSED_BEGINNINGS: &[&str] = &["LC_", "XDG_"];
+
+/// What nothing runs without on Windows.
+const PASSED_ON_WINDOWS: &[&str] = &[
+    "SYSTEMROOT",
+    "SYSTEMDRIVE",
+    "WINDIR",
+    "PATHEXT",
+    "COMSPEC",
+    "USERPROFILE",
+    "USERNAME",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "PROGRAMDATA",
+    "PROGRAMFILES",
+];
+
+/// What says that nobody looks at a terminal.
+const SET: &[(&str, &str)] = &[("NO_COLOR", "1"), ("CLICOLOR", "0"), ("TERM", "dumb")];
+
+/// The variables that a program sees.
+///
+/// [`Environment::default`] hands on `PATH`, `HOME`, `USER`, `LOGNAME`, `LANG`, `LANGUAGE`, `LC_*`,
+/// `XDG_*`, `TZ`, `TMPDIR`, `TEMP` and `TMP`, and sets `NO_COLOR=1`, `CLICOLOR=0` and `TERM=dumb`. All
+/// else that the server has, such as its tokens and keys, the program does not see unless it is
+/// [passed](Self::pass).
+#[derive(Clone, PartialEq, Eq)]
+pub struct Environment {
+    is_usual: bool,
+    /// The later one counts.
+    rules: Vec<(OsString, Rule)>,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+enum Rule {
+    /// As the server has it when the program is started.
+    Pass,
+    Set(OsString),
+    Remove,
+}
+
+impl Environment {
+    /// No variables at all, not even `PATH`.
+    pub fn empty() -> Self {
+        Self { is_usual: false, rules: Vec::new() }
+    }
+
+    /// Hands a variable of the server on, when it has it.
+    #[must_use]
+    pub fn pass(self, name: impl Into<OsString>) -> Self {
+        self.with(name, Rule::Pass)
+    }
+
+    /// Sets a variable.
+    #[must_use]
+    pub fn set(self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        let value = value.into();
+        self.with(name, Rule::Set(value))
+    }
+
+    /// Leaves a variable out.
+    #[must_use]
+    pub fn remove(self, name: impl Into<OsString>) -> Self {
+        self.with(name, Rule::Remove)
+    }
+
+    fn with(mut self, name: impl Into<OsString>, rule: Rule) -> Self {
+        self.rules.push((name.into(), rule));
+        self
+    }
+
+    /// The variables, as they are now.
+    pub(super) fn variables(&self) -> Vec<(OsString, OsString)> {
+        let mut variables = Vec::new();
+        if self.is_usual {
+            variables.extend(env::vars_os().filter(|(name, _)| is_passed(name)));
+            variables.extend(SET.iter().map(|(name, value)| (name.into(), value.into())));
+        }
+        for (name, rule) in &self.rules {
+            variables.retain(|(other, _)| other != name);
+            let value = match rule {
+                Rule::Pass => env::var_os(name),
+                Rule::Set(value) => Some(value.clone()),
+                Rule::Remove => None,
+            };
+            variables.extend(value.map(|value| (name.clone(), value)));
+        }
+        variables
+    }
+}
+
+impl Default for Environment {
+    fn default() -> Self {
+        Self { is_usual: true, rules: Vec::new() }
+    }
+}
+
+/// Names only: a value may be a secret.
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = |rule: &Rule| match rule {
+            Rule::Pass => "pass",
+            Rule::Set(_) => "set",
+            Rule::Remove => "remove",
+        };
+        let rules: Vec<_> = self.rules.iter().map(|(name, rule)| (name, word(rule))).collect();
+        f.debug_struct("Environment")
+            .field("is_usual", &self.is_usual)
+            .field("rules", &rules)
+            .finish()
+    }
+}
+
+fn is_passed(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else { return false };
+    let is_windows = cfg!(windows)
+        && PASSED.iter().chain(PASSED_ON_WINDOWS).any(|one| one.eq_ignore_ascii_case(name));
+    is_windows
+        || PASSED.contains(&name)
+        || PASSED_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(environment: &Environment, name: &str) -> Option<String> {
+        let variables = environment.variables();
+        let mut found = variables.iter().filter(|(other, _)| other == name);
+        let value = found.next().map(|(_, value)| value.to_string_lossy().into_owned());
+        assert!(found.next().is_none(), "{name} is there twice");
+        value
+    }
+
+    #[test]
+    fn what_programs_need_is_handed_on_and_nothing_else() {
+        let usual = Environment::default();
+        assert_eq!(value(&usual, "PATH"), env::var("PATH").ok());
+        assert_eq!(value(&usual, "TERM").as_deref(), Some("dumb"));
+        assert_eq!(value(&usual, "NO_COLOR").as_deref(), Some("1"));
+        // Cargo sets it for every test.
+        assert!(env::var_os("CARGO_MANIFEST_DIR").is_some());
+        assert_eq!(value(&usual, "CARGO_MANIFEST_DIR"), None);
+        for name in ["LC_ALL", "XDG_CONFIG_HOME", "TZ"] {
+            assert!(is_passed(OsStr::new(name)), "{name}");
+        }
+        for name in
+            ["AWS_SECRET_ACCESS_KEY", "SSH_AUTH_SOCK", "LD_PRELOAD", "lc_all", "EDGEMERE_KEY"]
+        {
+            assert!(!is_passed(OsStr::new(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_later_rule_counts() {
+        let one = Environment::default().set("TERM", "xterm").pass("CARGO_MANIFEST_DIR");
+        assert_eq!(value(&one, "TERM").as_deref(), Some("xterm"));
+        assert_eq!(value(&one, "CARGO_MANIFEST_DIR"), env::var("CARGO_MANIFEST_DIR").ok());
+        assert_eq!(value(&one.clone().remove("TERM"), "TERM"), None);
+        assert_eq!(value(&one.pass("NOT_SET_ANYWHERE"), "NOT_SET_ANYWHERE"), None);
+        assert_eq!(Environment::empty().variables(), []);
+    }
+
+    #[test]
+    fn values_are_not_shown() {
+        let shown = format!("{:?}", Environment::default().set("TOKEN", "s3cret"));
+        assert!(shown.contains("TOKEN") && !shown.contains("s3cret"), "{shown}");
+    }
+}

@@ -1,4 +1,4 @@
 //! Serves any clap command line as MCP tools.
 
-mod manifests;
+pub mod manifests;
 pub mod program;

@@ -1,0 +1,203 @@
+//! What counts as a manifest and where: the same for who looks for them and for who reads one.
+
+use std::{
+    env,
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{
+    ManifestError, ManifestLimits, address,
+    folder::{Folder, is_everybodys},
+    pattern::Pattern,
+};
+
+/// Folders that hold what others made.
+const NOT_ENTERED: &[&str] = &["node_modules", "target"];
+
+/// What counts as a manifest, and where.
+#[derive(Clone, Debug)]
+pub(super) struct Rules {
+    pub(super) root: Arc<Located>,
+    /// The folders above, from near to far.
+    parents: Vec<Arc<Located>>,
+    patterns: Vec<Pattern>,
+    pub(super) limits: ManifestLimits,
+}
+
+/// A folder with its address.
+#[derive(Debug)]
+pub(super) struct Located {
+    pub(super) path: PathBuf,
+    uri: String,
+}
+
+/// Where a manifest is, or could be.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    /// In the folder itself, or below: the names of the folders on the way, then its own.
+    Below(Vec<String>, String),
+    /// In the folder so many steps above.
+    Above(usize, String),
+}
+
+impl Rules {
+    pub(super) fn new(
+        folder: &Path,
+        patterns: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Result<Self, ManifestError> {
+        let patterns = patterns.into_iter().map(|pattern| Pattern::new(pattern.as_ref()));
+        let patterns = patterns.collect::<Result<_, _>>()?;
+        let is_folder = |path: PathBuf| match path.is_dir() {
+            true => Ok(path),
+            false => Err(io::ErrorKind::NotADirectory.into()),
+        };
+        let root = folder.canonicalize().and_then(is_folder);
+        let root =
+            root.map_err(|source| ManifestError::Folder { folder: folder.to_owned(), source })?;
+        let home = env::home_dir().and_then(|home| home.canonicalize().ok());
+        let parents = parents(&root, home.as_deref()).into_iter().map(Located::new).collect();
+        let limits = ManifestLimits::default();
+        Ok(Self { root: Located::new(root), parents, patterns, limits })
+    }
+
+    pub(super) fn within(&self, limits: ManifestLimits) -> Self {
+        Self { limits, ..self.clone() }
+    }
+
+    /// Whether a file of this name is a manifest.
+    pub(super) fn is_manifest(&self, name: &str) -> bool {
+        self.patterns.iter().any(|pattern| pattern.fits(name))
+    }
+
+    /// Whether a folder of this name may hold manifests.
+    pub(super) fn is_entered(&self, name: &str) -> bool {
+        !name.starts_with('.') && !NOT_ENTERED.contains(&name)
+    }
+
+    /// The folders above that are looked at, from near to far.
+    pub(super) fn parents(&self) -> &[Arc<Located>] {
+        let count = self.parents.len().min(self.limits.parents_max);
+        self.parents.get(..count).unwrap_or_default()
+    }
+
+    /// Where the manifest with this address would be, when there may be one.
+    pub(super) fn place(&self, uri: &str) -> Option<Place> {
+        let place = match self.root.inner(uri) {
+            Some(inner) => {
+                let mut folders = address::names(inner)?;
+                let name = folders.pop()?;
+                Place::Below(folders, name)
+            }
+            None => {
+                let mut parents = self.parents().iter().enumerate();
+                parents.find_map(|(index, parent)| {
+                    let [name] =
+                        <[String; 1]>::try_from(address::names(parent.inner(uri)?)?).ok()?;
+                    Some(Place::Above(index, name))
+                })?
+            }
+        };
+        self.allows(&place).then_some(place)
+    }
+
+    fn allows(&self, place: &Place) -> bool {
+        match place {
+            Place::Below(folders, name) => {
+                folders.len() <= self.limits.depth_max
+                    && folders.iter().all(|folder| self.is_entered(folder))
+                    && self.is_manifest(name)
+            }
+            Place::Above(_, name) => self.is_manifest(name),
+        }
+    }
+}
+
+impl Located {
+    fn new(path: PathBuf) -> Arc<Self> {
+        let uri = address::of_folder(&path);
+        Arc::new(Self { path, uri })
+    }
+
+    /// What follows the address of this folder, in one of something in it.
+    fn inner<'a>(&self, uri: &'a str) -> Option<&'a str> {
+        uri.strip_prefix(self.uri.as_str())?.strip_prefix('/')
+    }
+}
+
+impl Place {
+    /// The path from the folder, as it is shown.
+    pub(super) fn name(&self) -> String {
+        let path = match self {
+            Self::Below(folders, name) => {
+                let folders = folders.iter().map(|folder| format!("{folder}/"));
+                folders.chain([name.clone()]).collect::<String>()
+            }
+            Self::Above(index, name) => format!("{}{name}", "../".repeat(index + 1)),
+        };
+        address::shown(&path)
+    }
+
+    pub(super) fn uri(&self, rules: &Rules) -> Option<String> {
+        Some(match self {
+            Self::Below(folders, name) => {
+                let root = rules.root.uri.clone();
+                let folder = folders.iter().fold(root, |uri, name| address::within(&uri, name));
+                address::within(&folder, name)
+            }
+            Self::Above(index, name) => address::within(&rules.parents.get(*index)?.uri, name),
+        })
+    }
+
+    /// The file, when there is one: opened step by step, so that nothing leads elsewhere.
+    pub(super) fn open(&self, rules: &Rules) -> io::Result<File> {
+        match self {
+            Self::Below(folders, name) => {
+                descend(&Folder::open(&rules.root.path)?, folders)?.file(name)
+            }
+            Self::Above(index, name) => {
+                let parent = rules.parents.get(*index).ok_or(io::ErrorKind::NotFound)?;
+                Folder::open(&parent.path)?.file(name)
+            }
+        }
+    }
+}
+
+/// The folder that these names lead to.
+pub(super) fn descend(root: &Folder, folders: &[String]) -> io::Result<Folder> {
+    // A folder's own name for itself: the same one, opened once more.
+    let mut folder = root.folder(".")?;
+    for name in folders {
+        folder = folder.folder(name)?;
+    }
+    Ok(folder)
+}
+
+/// The folders above one, from near to far: up to the home folder, and not where everybody may write.
+fn parents(folder: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let mut parents = Vec::new();
+    for (below, parent) in folder.ancestors().zip(folder.ancestors().skip(1)) {
+        if home == Some(below) || is_everybodys(parent) {
+            break;
+        }
+        parents.push(parent.to_owned());
+    }
+    parents
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_up_ends_at_home() {
+        let folder = Path::new("/nowhere/home/me/work/app");
+        let above = |home: Option<&str>| parents(folder, home.map(Path::new)).len();
+        assert_eq!(above(Some("/nowhere/home/me")), 2);
+        assert_eq!(above(Some("/nowhere/home/me/work/app")), 0);
+        assert_eq!(above(Some("/nowhere/home/you")), 5);
+        assert_eq!(above(None), 5);
+    }
+}

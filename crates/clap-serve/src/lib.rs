@@ -1,4 +1,71 @@
 //! Serves any clap command line as MCP tools.
+//!
+//! Every command becomes a tool, generated from what clap knows of it: a flat schema with types, ranges,
+//! choices, defaults and what excludes what. Only commands that are declared to read are offered, unless
+//! who starts the program allows more. A call runs the program itself, without a shell; or a handler
+//! in the serving process, whose answer has a type.
+//!
+//! ```no_run
+//! use clap::{CommandFactory, Parser};
+//! use clap_serve::{CommandExt, Effect, Options};
+//! use std::process::ExitCode;
+//!
+//! /// Keeps notes
+//! #[derive(Parser)]
+//! #[command(version, after_help = clap_serve::HELP)]
+//! enum Cli {
+//!     /// Lists the notes
+//!     #[command(effect = Effect::Read)]
+//!     List,
+//!     /// Removes a note
+//!     #[command(effect = Effect::Destructive)]
+//!     Remove { name: String },
+//! }
+//!
+//! fn main() -> ExitCode {
+//!     if let Some(code) = clap_serve::serve_if_asked(Cli::command(), Options::new()) {
+//!         return code;
+//!     }
+//!     match Cli::parse() {
+//!         Cli::List => { /* … */ }
+//!         Cli::Remove { name } => drop(name),
+//!     }
+//!     ExitCode::SUCCESS
+//! }
+//! ```
+//!
+//! `notes --serve` is then a server at `http://127.0.0.1:8088/mcp`, and `notes --serve=stdio` one for
+//! clients that start it themselves. A call takes this way:
+//!
+//! 1. `tree`: at the start, the commands that the [`Policy`] offers, with their arguments;
+//! 2. `call`: the arguments of a call, checked, written as a command line and parsed by clap again,
+//!    which proves that no value became a flag or another command;
+//! 3. [`program`]: the program, run within limits; or a handler of [`Options::handler`];
+//! 4. [`mcp_serve`]: the answer, sent to whichever kind of client asked.
+//!
+//! A tool that is not offered is answered as one that does not exist.
 
+mod call;
+mod effect;
+mod error;
+mod handler;
+mod help;
 pub mod manifests;
+mod options;
+mod policy;
 pub mod program;
+mod serve;
+mod tools;
+mod tree;
+
+pub use mcp_serve;
+
+pub use crate::{
+    effect::{CommandExt, Effect},
+    error::Error,
+    handler::Invocation,
+    options::{Options, Transport},
+    policy::{Allow, Pattern, Policy},
+    serve::{HELP, serve, serve_if_asked},
+    tools::Tools,
+};

@@ -4,10 +4,10 @@
 //! use clap_serve::manifests::Manifests;
 //! use mcp_serve::Catalog;
 //!
-//! # fn example(server: &mcp_serve::Server) -> Result<(), Box<dyn std::error::Error>> {
+//! # async fn example(server: &mcp_serve::Server) -> Result<(), Box<dyn std::error::Error>> {
 //! let manifests = Manifests::around(".", ["golem.yaml", "golem-*.yaml"])?;
 //! server.offer(Catalog::new().resources(manifests.clone()));
-//! let _watching = manifests.watch(server); // tells clients what changes, until it is dropped
+//! let _watching = manifests.watch(server).await; // tells clients what changes, until it is dropped
 //! # Ok(())
 //! # }
 //! ```
@@ -93,10 +93,10 @@ impl Manifests {
     /// the guard is dropped. The files are looked at every [`ManifestLimits::look_every`], also
     /// where nothing tells of changes, as on network drives, and only while there are clients.
     ///
-    /// # Panics
-    /// Outside of a tokio runtime.
-    pub fn watch(&self, server: &Server) -> Watching {
-        watch::watch(self.clone(), server.clone())
+    /// It returns when it has looked once: await it before clients are let in, and no change that
+    /// comes after what a client was shown is missed.
+    pub async fn watch(&self, server: &Server) -> Watching {
+        watch::watch(self.clone(), server.clone()).await
     }
 
     fn of(rules: Rules) -> Self {

@@ -83,39 +83,55 @@ impl Manifests {
     }
 }
 
-/// Begins to watch.
-pub(super) fn watch(manifests: Manifests, server: Server) -> Watching {
+/// Begins to watch, with what is there now: what changes after this is told.
+pub(super) async fn watch(manifests: Manifests, server: Server) -> Watching {
     manifests.seen().is_watched = true;
-    Watching(tokio::spawn(look_again(manifests, server)).abort_handle())
+    let mut log = Log::default();
+    let wait = look(&manifests, &mut log).await;
+    Watching(tokio::spawn(look_again(manifests, server, wait, log)).abort_handle())
 }
 
-async fn look_again(manifests: Manifests, server: Server) {
-    let limits = &manifests.0.rules.limits;
-    let (mut is_first, mut has_been_cut, mut has_been_slow) = (true, false, false);
+async fn look_again(manifests: Manifests, server: Server, mut wait: Duration, mut log: Log) {
     loop {
-        let mut wait = limits.look_every;
-        if is_first || is_anybody_there(&server) {
-            is_first = false;
-            let Ok(walked) = manifests.walk().await else { return };
-            wait = pause(wait, walked.took);
-            if walked.is_cut && !std::mem::replace(&mut has_been_cut, true) {
-                let listed = walked.found.len();
-                tracing::warn!(
-                    listed,
-                    "there is more to look at for manifests than the limits let"
-                );
-            }
-            if walked.took >= SLOW && !std::mem::replace(&mut has_been_slow, true) {
-                let (took, every) = (walked.took, wait);
-                tracing::warn!(
-                    ?took,
-                    ?every,
-                    "looking for manifests takes long: it is done less often"
-                );
-            }
+        tokio::time::sleep(wait).await;
+        if is_anybody_there(&server) {
+            wait = look(&manifests, &mut log).await;
         }
         tell(&server, manifests.seen().take());
-        tokio::time::sleep(wait).await;
+    }
+}
+
+/// Looks once, and says when to look again.
+async fn look(manifests: &Manifests, log: &mut Log) -> Duration {
+    let every = manifests.0.rules.limits.look_every;
+    // It fails only while the runtime ends.
+    let Ok(walked) = manifests.walk().await else { return every };
+    let wait = pause(every, walked.took);
+    log.write(&walked, wait);
+    wait
+}
+
+/// What has been said already, and is not said again at every look.
+#[derive(Debug, Default)]
+struct Log {
+    is_cut: bool,
+    is_slow: bool,
+}
+
+impl Log {
+    fn write(&mut self, walked: &Walked, every: Duration) {
+        if walked.is_cut && !std::mem::replace(&mut self.is_cut, true) {
+            let listed = walked.found.len();
+            tracing::warn!(listed, "there is more to look at for manifests than the limits let");
+        }
+        let took = walked.took;
+        if took >= SLOW && !std::mem::replace(&mut self.is_slow, true) {
+            tracing::warn!(
+                ?took,
+                ?every,
+                "looking for manifests takes long: it is done less often"
+            );
+        }
     }
 }
 

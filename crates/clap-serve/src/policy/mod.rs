@@ -1,0 +1,183 @@
+//! Which commands and arguments are offered: those that are declared harmless, and no others.
+
+mod pattern;
+
+use serde::Deserialize;
+
+pub use self::pattern::Pattern;
+use crate::{Effect, Error};
+
+/// What is offered of a command line. By default only commands that declare [`Effect::Read`].
+///
+/// It is part of a program, or read from a file of its author:
+///
+/// ```
+/// let policy: clap_serve::Policy = serde_json::from_str(
+///     r#"{ "read": ["* list", "* get"], "secret": ["profile *"], "deny": ["* --token"] }"#,
+/// )?;
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Policy {
+    /// Commands that change nothing, beside those that declare it.
+    pub read: Vec<Pattern>,
+    /// Commands that add or change something.
+    pub write: Vec<Pattern>,
+    /// Commands whose changes may lose something.
+    pub destructive: Vec<Pattern>,
+    /// Commands that are never offered, nor is anything below them.
+    pub secret: Vec<Pattern>,
+    /// What is offered beside reading: effects; and when there are patterns, only what they are of.
+    pub allow: Vec<Allow>,
+    /// What is not offered although it might be: commands with all below them, and arguments.
+    pub deny: Vec<Pattern>,
+}
+
+/// An entry of [`Policy::allow`]: an effect, such as `write`, or a pattern.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum Allow {
+    /// Commands of this effect, and of milder ones.
+    Effect(Effect),
+    /// Only these, among those whose effect is allowed.
+    Only(Pattern),
+}
+
+impl Allow {
+    /// An effect if it is one, otherwise a pattern.
+    pub fn new(text: &str) -> Result<Self, Error> {
+        match text.parse() {
+            Ok(Effect::Secret) => Err(Error::AllowSecret),
+            Ok(effect) => Ok(Self::Effect(effect)),
+            Err(_) => text.parse().map(Self::Only),
+        }
+    }
+}
+
+impl TryFrom<String> for Allow {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self, Error> {
+        Self::new(&text)
+    }
+}
+
+impl Policy {
+    /// The effect of a command: the gravest of those that it declares or takes over from what it is
+    /// below of, and of those that the policy gives it.
+    pub(crate) fn effect(&self, path: &[String], declared: Option<Effect>) -> Option<Effect> {
+        let given = [
+            (Effect::Read, &self.read),
+            (Effect::Write, &self.write),
+            (Effect::Destructive, &self.destructive),
+        ];
+        let given =
+            given.into_iter().filter(|(_, patterns)| any(patterns, |one| one.matches(path)));
+        let secret = any(&self.secret, |one| one.covers(path)).then_some(Effect::Secret);
+        given.map(|(effect, _)| effect).chain(declared).chain(secret).max()
+    }
+
+    /// Whether a command of this effect is offered. One that nobody has declared is not.
+    pub(crate) fn offers(&self, path: &[String], effect: Option<Effect>) -> bool {
+        let allowed = self.allow.iter().filter_map(|allow| match allow {
+            Allow::Effect(effect) => Some(*effect),
+            Allow::Only(_) => None,
+        });
+        let gravest = allowed.max().unwrap_or(Effect::Read).min(Effect::Destructive);
+        let is_allowed = effect.is_some_and(|effect| effect <= gravest);
+        is_allowed && self.is_among(path) && !any(&self.deny, |one| one.covers(path))
+    }
+
+    /// Whether an argument of a command is offered.
+    pub(crate) fn offers_argument(&self, path: &[String], names: &[String]) -> bool {
+        !any(&self.deny, |one| one.matches_argument(path, names))
+    }
+
+    fn is_among(&self, path: &[String]) -> bool {
+        let mut only = self.allow.iter().filter_map(|allow| match allow {
+            Allow::Only(pattern) if !pattern.is_of_arguments() => Some(pattern),
+            _ => None,
+        });
+        let first = only.next();
+        first.is_none_or(|first| first.matches(path) || only.any(|one| one.matches(path)))
+    }
+}
+
+fn any(patterns: &[Pattern], is_so: impl Fn(&Pattern) -> bool) -> bool {
+    patterns.iter().any(is_so)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn path(path: &str) -> Vec<String> {
+        path.split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn policy(value: serde_json::Value) -> Policy {
+        serde_json::from_value(value).unwrap()
+    }
+
+    fn offers(policy: &Policy, command: &str, declared: Option<Effect>) -> bool {
+        let path = path(command);
+        policy.offers(&path, policy.effect(&path, declared))
+    }
+
+    #[test]
+    fn only_reading_is_offered_and_only_where_it_is_declared() {
+        let none = Policy::default();
+        assert!(offers(&none, "list", Some(Effect::Read)));
+        for effect in [None, Some(Effect::Write), Some(Effect::Destructive), Some(Effect::Secret)] {
+            assert!(!offers(&none, "list", effect), "{effect:?}");
+        }
+    }
+
+    #[test]
+    fn more_is_offered_when_it_is_allowed_and_secrets_never() {
+        let write = policy(json!({ "allow": ["write"] }));
+        assert!(offers(&write, "new", Some(Effect::Write)));
+        assert!(!offers(&write, "delete", Some(Effect::Destructive)));
+        let all = policy(json!({ "allow": ["destructive"] }));
+        assert!(offers(&all, "delete", Some(Effect::Destructive)));
+        assert!(!offers(&all, "token", Some(Effect::Secret)));
+        assert!(serde_json::from_value::<Policy>(json!({ "allow": ["secret"] })).is_err());
+        // Not even by hand.
+        let by_hand = Policy { allow: vec![Allow::Effect(Effect::Secret)], ..Policy::default() };
+        assert!(!offers(&by_hand, "token", Some(Effect::Secret)));
+    }
+
+    #[test]
+    fn the_gravest_effect_holds() {
+        let policy = policy(json!({ "read": ["*"], "write": ["* new"], "secret": ["profile"] }));
+        assert!(offers(&policy, "component list", None));
+        assert!(!offers(&policy, "component new", None));
+        assert!(!offers(&policy, "component delete", Some(Effect::Destructive)));
+        assert!(!offers(&policy, "profile get name", Some(Effect::Read)));
+    }
+
+    #[test]
+    fn patterns_narrow_what_is_offered() {
+        let policy = policy(json!({
+            "read": ["*"], "allow": ["component *", "worker list"], "deny": ["component get"]
+        }));
+        for yes in ["component list", "worker list"] {
+            assert!(offers(&policy, yes, None), "{yes}");
+        }
+        for no in ["worker get", "component get", "component get more", "api list"] {
+            assert!(!offers(&policy, no, None), "{no}");
+        }
+    }
+
+    #[test]
+    fn arguments_can_be_denied() {
+        let policy = policy(json!({ "read": ["*"], "deny": ["deploy --force", "--token"] }));
+        assert!(!policy.offers_argument(&path("deploy"), &["force".to_owned()]));
+        assert!(policy.offers_argument(&path("build"), &["force".to_owned()]));
+        assert!(!policy.offers_argument(&path("build"), &["token".to_owned()]));
+        assert!(offers(&policy, "deploy", None));
+    }
+}

@@ -1,0 +1,249 @@
+//! A command line as a server, from its flags to its end.
+
+use std::{
+    ffi::{OsStr, OsString},
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use clap::{Arg, ArgAction, Command};
+use mcp_serve::{Access, Catalog, Identity, Server};
+use tokio::net::TcpListener;
+
+use crate::{
+    Allow, Error, Options, Transport,
+    manifests::Manifests,
+    tools::{Tools, missing},
+};
+
+/// What to say in a program's own help: `#[command(after_help = clap_serve::HELP)]`.
+pub const HELP: &str = "Agents:\n  --serve[=PORT|ADDRESS:PORT|stdio]  \
+     Serve the commands to AI agents over MCP; --serve --help says more";
+
+/// Serves a command line until the program is asked to end, or until stdin ends on [`Transport::Stdio`].
+///
+/// ```no_run
+/// # async fn example() -> Result<(), clap_serve::Error> {
+/// let command = clap::Command::new("notes");
+/// clap_serve::serve(command, clap_serve::Options::new()).await
+/// # }
+/// ```
+pub async fn serve(command: Command, options: Options) -> Result<(), Error> {
+    let identity = identity(&command);
+    let server = Server::new(identity, options.limits.clone());
+    let (transport, manifests) = (options.transport, manifests(&options)?);
+    let program = command.get_name().to_owned();
+    let tools = Tools::new(command, options)?;
+    let mut catalog = tools.add_to(Catalog::new()).missing(missing);
+    let mut watching = None;
+    if let Some(manifests) = manifests {
+        catalog = catalog.resources(manifests.clone());
+        watching = Some(manifests.watch(&server).await);
+    }
+    server.offer(catalog);
+    let served = match transport {
+        Transport::Stdio => serve_stdio(&server, &program, &tools).await,
+        Transport::Http(address) => {
+            let listener = TcpListener::bind(address).await;
+            let listener = listener.map_err(|source| Error::Listen { address, source })?;
+            let address = listener.local_addr()?;
+            tell(&program, &tools, &format!("at http://{address}/mcp"));
+            let router = server.router(Access::loopback());
+            let ending = end_when_asked(server.clone());
+            let served = mcp_serve::serve_http(&server, listener, router).await;
+            ending.abort();
+            served
+        }
+    };
+    drop(watching);
+    Ok(served?)
+}
+
+/// Serves when the first argument of the program is `--serve`, and says with which code to end; does
+/// nothing otherwise. It is the one line to put before `Cli::parse()`:
+///
+/// ```no_run
+/// use clap::{CommandFactory, Parser};
+/// use std::process::ExitCode;
+///
+/// #[derive(Parser)]
+/// struct Cli {}
+///
+/// fn main() -> ExitCode {
+///     if let Some(code) = clap_serve::serve_if_asked(Cli::command(), clap_serve::Options::new()) {
+///         return code;
+///     }
+///     let _cli = Cli::parse();
+///     ExitCode::SUCCESS
+/// }
+/// ```
+///
+/// What else may stand there: `--allow write`, `--allow PATTERN` and `--deny PATTERN`, any number of
+/// times, and `--help`.
+pub fn serve_if_asked(command: Command, options: Options) -> Option<ExitCode> {
+    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    is_asked(args.first()?).then(|| run(command, options, args))
+}
+
+/// Whether an argument asks for serving.
+fn is_asked(arg: &OsStr) -> bool {
+    arg.to_str().is_some_and(|arg| arg == "--serve" || arg.starts_with("--serve="))
+}
+
+fn run(command: Command, options: Options, args: Vec<OsString>) -> ExitCode {
+    let options = match with_flags(&command, options, args) {
+        Ok(options) => options,
+        Err(Asked::Clap(error)) => {
+            // When nobody reads what is wrong the code still says so.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+        Err(Asked::Wrong(error)) => return fail(&error, 2),
+    };
+    let is_stdio = options.transport == Transport::Stdio;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let served = match runtime {
+        Ok(runtime) => {
+            let served = runtime.block_on(serve(command, options));
+            if is_stdio {
+                // A read of stdin that is under way must not keep the program.
+                runtime.shutdown_background();
+            }
+            served
+        }
+        Err(error) => Err(Error::Io(error)),
+    };
+    served.map_or_else(|error| fail(&error, 1), |()| ExitCode::SUCCESS)
+}
+
+/// Why the flags cannot be followed.
+enum Asked {
+    /// They are wrong for clap, or ask for help.
+    Clap(clap::Error),
+    Wrong(Error),
+}
+
+/// The options, with what who starts the program says.
+fn with_flags(
+    command: &Command,
+    mut options: Options,
+    args: Vec<OsString>,
+) -> Result<Options, Asked> {
+    let matches = flags(command).try_get_matches_from(args).map_err(Asked::Clap)?;
+    let texts = |id: &str| matches.get_many::<String>(id).into_iter().flatten();
+    if let Some(given) = matches.get_one::<String>("serve").filter(|given| !given.is_empty()) {
+        options.transport = Transport::new(given).map_err(Asked::Wrong)?;
+    }
+    for allow in texts("allow") {
+        options.policy.allow.push(Allow::new(allow).map_err(Asked::Wrong)?);
+    }
+    for deny in texts("deny") {
+        options.policy.deny.push(deny.parse().map_err(Asked::Wrong)?);
+    }
+    Ok(options)
+}
+
+/// The flags of serving, as a command line of their own.
+fn flags(command: &Command) -> Command {
+    let serve = Arg::new("serve")
+        .long("serve")
+        .value_name("PORT|ADDRESS:PORT|stdio")
+        .num_args(0..=1)
+        .require_equals(true)
+        .default_missing_value("")
+        .help("Where agents come in: a port or an address of this machine, or stdin and stdout");
+    let allow = Arg::new("allow")
+        .long("allow")
+        .value_name("EFFECT|PATTERN")
+        .action(ArgAction::Append)
+        .help("Offer more than reading: write, destructive; or only commands like \"component *\"");
+    let deny = Arg::new("deny")
+        .long("deny")
+        .value_name("PATTERN")
+        .action(ArgAction::Append)
+        .help("Withhold commands like \"cloud token *\", or arguments like \"deploy --force\"");
+    let name = command.get_name().to_owned();
+    Command::new("serve")
+        .no_binary_name(true)
+        .override_usage(format!(
+            "{name} --serve[=WHERE] [--allow EFFECT|PATTERN]... [--deny PATTERN]..."
+        ))
+        .about("Serves the commands to AI agents over MCP")
+        .args([serve, allow, deny])
+}
+
+fn identity(command: &Command) -> Identity {
+    let version = command.get_version().unwrap_or("0.0.0");
+    let about = command.get_about().map(ToString::to_string);
+    let program = command.get_name();
+    Identity {
+        description: about.clone(),
+        instructions: Some(format!(
+            "Each tool is a command of {program}. The resources help://… say more about them."
+        )),
+        ..Identity::new(program, version)
+    }
+}
+
+fn manifests(options: &Options) -> Result<Option<Manifests>, Error> {
+    if options.manifests.is_empty() {
+        return Ok(None);
+    }
+    let folder = options.folder.clone().unwrap_or_else(|| ".".into());
+    Ok(Some(Manifests::around(folder, &options.manifests)?))
+}
+
+async fn serve_stdio(server: &Server, program: &str, tools: &Tools) -> io::Result<()> {
+    tell(program, tools, "on stdin and stdout");
+    let ending = end_when_asked(server.clone());
+    let served = server.serve_stdio().await;
+    ending.abort();
+    server.close().await;
+    served
+}
+
+/// Ends the server in order when the program is asked to end.
+fn end_when_asked(server: Server) -> tokio::task::JoinHandle<()> {
+    tokio::spawn(async move {
+        asked_to_end().await;
+        server.close().await;
+    })
+}
+
+#[cfg(unix)]
+async fn asked_to_end() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
+#[cfg(not(unix))]
+async fn asked_to_end() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
+}
+
+/// Says on stderr what is served: stdout may be the protocol's.
+fn tell(program: &str, tools: &Tools, place: &str) {
+    let count = tools.names().count();
+    let mut text = format!("{program} serves {count} of its commands to agents {place}\n");
+    if !tools.undeclared.is_empty() {
+        let names = tools.undeclared.join(", ");
+        text.push_str(&format!(
+            "not offered, because nothing says what they do (see clap_serve::CommandExt): {names}\n"
+        ));
+    }
+    // A server whose stderr is closed serves all the same.
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+fn fail(error: &Error, code: u8) -> ExitCode {
+    let _ = writeln!(io::stderr(), "error: {error}");
+    ExitCode::from(code)
+}

@@ -1,0 +1,175 @@
+//! The tools of a command line, put into a catalog.
+
+use std::{collections::BTreeSet, ffi::OsString, sync::Arc};
+
+use clap::Command;
+use mcp_serve::{Annotations, BoxFuture, Call, CallTool, Catalog, Fault, Outcome, Tool};
+
+use crate::{
+    Effect, Error, Invocation, Options, call,
+    handler::Handler,
+    help::Help,
+    program::Program,
+    tree::{Leaf, Tree},
+};
+
+/// A tool that says which version of the program it is, and what it is called by beside its name.
+const VERSION: (&str, &str) = ("version", "--version");
+
+/// A command line as tools, to be served alone or beside others.
+///
+/// [`serve`](crate::serve) does all of it; this is for a host that has a server already.
+#[derive(Debug)]
+pub struct Tools {
+    command: Command,
+    leaves: Vec<Arc<Leaf>>,
+    options: Options,
+    runner: Arc<Program>,
+    /// Commands that nobody has declared, which is why they are not offered.
+    pub undeclared: Vec<String>,
+    /// How many commands are not offered.
+    pub withheld: usize,
+}
+
+impl Tools {
+    /// The tools of a command line. Nothing is run.
+    pub fn new(command: Command, options: Options) -> Result<Self, Error> {
+        if let Some(message) = &options.mistake {
+            return Err(Error::Options { message: message.clone() });
+        }
+        let tree = Tree::new(&command, &options.policy)?;
+        check_handlers(&command, &options)?;
+        let runner = Arc::new(runner(&command, &options)?);
+        let Tree { leaves, undeclared, withheld } = tree;
+        let leaves = leaves.into_iter().map(Arc::new).collect();
+        Ok(Self { command, leaves, options, runner, undeclared, withheld })
+    }
+
+    /// The names of the tools, in their order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.leaves.iter().map(|leaf| leaf.tool.as_str())
+    }
+
+    /// Adds the tools to a catalog, each also under its words as one types them; and the help of their
+    /// commands as resources.
+    #[must_use]
+    pub fn add_to(&self, mut catalog: Catalog) -> Catalog {
+        for leaf in &self.leaves {
+            let handler = self.options.handlers.iter().find(|(path, _)| *path == leaf.spaced());
+            let handler = handler.map(|(_, handler)| handler.clone());
+            let tool = describe(leaf, handler.as_ref());
+            let run = Run { leaf: leaf.clone(), handler, runner: self.runner.clone() };
+            catalog = catalog.alias(leaf.spaced(), &leaf.tool).tool(tool, run);
+        }
+        catalog = self.add_version(catalog);
+        let shown: Vec<&Leaf> = self.leaves.iter().map(AsRef::as_ref).collect();
+        catalog.resources(Help::new(&self.command, &shown))
+    }
+
+    /// What a program says of its version is harmless, and agents ask for it first.
+    fn add_version(&self, catalog: Catalog) -> Catalog {
+        let (name, alias) = VERSION;
+        let path = [name.to_owned()];
+        let is_offered = self.options.policy.offers(&path, Some(Effect::Read));
+        let is_taken = self.command.find_subcommand(name).is_some();
+        let version = self.command.get_version().or(self.command.get_long_version());
+        if version.is_none() || is_taken || !is_offered {
+            return catalog;
+        }
+        let text = self.command.render_long_version().trim().to_owned();
+        let program = self.command.get_name();
+        let tool = Tool::new(name, format!("The version of {program}")).read_only();
+        catalog.alias(alias, name).tool(tool, move |call: Call| {
+            let outcome = match call.arguments.is_empty() {
+                true => Outcome::text(text.clone()),
+                false => Outcome::error("the tool takes no arguments"),
+            };
+            async move { Ok(outcome) }
+        })
+    }
+}
+
+/// What is answered for a tool that is not there, or not offered: nobody can tell which.
+pub(crate) async fn missing(call: Call) -> Result<Outcome, Fault> {
+    let name: String = call.tool.chars().take(128).collect();
+    Ok(Outcome::error(format!("Tool '{name}' not found")))
+}
+
+/// A command that can be called.
+struct Run {
+    leaf: Arc<Leaf>,
+    handler: Option<Handler>,
+    runner: Arc<Program>,
+}
+
+impl CallTool for Run {
+    fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Outcome, Fault>> {
+        Box::pin(async move {
+            let ready = match call::ready(&self.leaf, &call.arguments) {
+                Ok(ready) => ready,
+                Err(problems) => return Ok(Outcome::error(problems)),
+            };
+            match &self.handler {
+                Some(handler) => {
+                    let (path, matches) = (self.leaf.path.clone(), ready.matches);
+                    handler.run(Invocation { path, matches, call: call.clone() }).await
+                }
+                None => {
+                    let program = Program::clone(&self.runner).args(ready.words);
+                    let ran = program.run(&call.context).await;
+                    Ok(ran.map_or_else(|error| error.outcome(), |ran| ran.outcome()))
+                }
+            }
+        })
+    }
+}
+
+fn describe(leaf: &Leaf, handler: Option<&Handler>) -> Tool {
+    let tool = Tool {
+        title: Some(leaf.spaced()).filter(|title| !title.is_empty()),
+        annotations: Annotations {
+            read_only: Some(leaf.effect == Effect::Read),
+            destructive: (leaf.effect != Effect::Read)
+                .then_some(leaf.effect == Effect::Destructive),
+            ..Annotations::default()
+        },
+        ..Tool::new(&leaf.tool, &leaf.description)
+    };
+    let tool = tool.input(leaf.input_schema());
+    match handler.and_then(|handler| handler.output.clone()) {
+        Some(schema) => tool.output(schema),
+        None => tool,
+    }
+}
+
+/// A handler for nothing is a mistake of the author's: the command would be run as a program.
+fn check_handlers(command: &Command, options: &Options) -> Result<(), Error> {
+    for (path, _) in &options.handlers {
+        let mut words = path.split_whitespace();
+        let found = words.try_fold(command, |command, word| command.find_subcommand(word));
+        if found.is_none() {
+            return Err(Error::Handler { path: path.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// What is run for calls, without its arguments.
+fn runner(command: &Command, options: &Options) -> Result<Program, Error> {
+    let path = match &options.program {
+        Some(path) => path.clone(),
+        None => std::env::current_exe().map_err(Error::Executable)?,
+    };
+    let mut names = BTreeSet::new();
+    variables(command, &mut names);
+    let environment =
+        names.into_iter().fold(options.environment.clone(), |all, name| all.pass(name));
+    let (folder, limits) = (options.folder.clone(), options.run_limits.clone());
+    Ok(Program { folder, environment, limits, ..Program::new(path) })
+}
+
+/// The variables that a command line takes values from.
+fn variables(command: &Command, names: &mut BTreeSet<OsString>) {
+    names.extend(command.get_arguments().filter_map(|arg| arg.get_env()).map(OsString::from));
+    command.get_subcommands().for_each(|below| variables(below, names));
+}

@@ -1,0 +1,279 @@
+//! An argument of a command as a property of a tool: what it is called, what it takes, how it is spelled.
+
+use clap::{Arg, ArgAction, Command, Id};
+use serde_json::{Value, json};
+
+use super::{Kind, schema::keywords};
+
+/// An argument that a tool takes.
+#[derive(Clone, Debug)]
+pub(crate) struct Argument {
+    /// What callers name it by.
+    pub(crate) name: String,
+    /// What clap knows it by.
+    pub(crate) id: Id,
+    /// The command that has it: 0 is the program itself.
+    pub(crate) level: usize,
+    pub(crate) spelling: Spelling,
+    pub(crate) kind: Kind,
+    pub(crate) shape: Shape,
+    /// Whether it must be given, whatever else is.
+    pub(crate) required: bool,
+    pub(crate) is_global: bool,
+    /// Values that a caller must not give, for the place where they stand.
+    pub(crate) never: Never,
+    description: Option<String>,
+    default: Option<Value>,
+}
+
+/// How an argument is written on a command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Spelling {
+    /// `--name=value`
+    Long(String),
+    /// `-n=value`
+    Short(char),
+    /// `value`, in this order.
+    Position(usize),
+    /// `-- value`: only after the two dashes.
+    Last,
+}
+
+/// How many values it takes, and how they are given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// None: it is there or not.
+    Flag,
+    /// None, but it counts how often it is there.
+    Count,
+    /// One.
+    One,
+    /// One, or it is there without.
+    Maybe,
+    /// Several: at least `min`, which is not 0.
+    Many { min: usize, max: Option<usize>, layout: Layout },
+}
+
+/// How several values are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// `--name=a --name=b`
+    Repeated,
+    /// `--name=a,b`, with this character between.
+    Joined(char),
+    /// `--name a b`, or `a b` at their place.
+    Spaced,
+}
+
+/// What the values of an argument must not look like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Never {
+    /// They must not begin with a dash: where they stand it would be a flag.
+    pub(crate) dash: bool,
+    /// They must not have this character: it would be two values.
+    pub(crate) delimiter: Option<char>,
+}
+
+impl Argument {
+    /// The argument of a command that stands at a level of which `depth` is the last.
+    pub(crate) fn of(
+        arg: &Arg,
+        name: String,
+        level: usize,
+        depth: usize,
+        command: &Command,
+    ) -> Self {
+        let shape = Shape::of(arg);
+        let spelling = Spelling::of(arg);
+        let kind = Kind::of(arg);
+        Self {
+            name,
+            id: arg.get_id().clone(),
+            level,
+            never: never(arg, &shape, &spelling, level, depth, command),
+            required: arg.is_required_set() && !is_filled(arg),
+            is_global: arg.is_global_set(),
+            description: description(arg, &kind),
+            default: default(arg, &kind, &shape),
+            spelling,
+            kind,
+            shape,
+        }
+    }
+
+    /// Its JSON Schema, as a property.
+    pub(crate) fn schema(&self) -> Value {
+        let mut value = self.kind.schema();
+        let pattern = match (self.never.dash, self.never.delimiter) {
+            (false, None) => None,
+            (true, None) => Some("^(?!-)".to_owned()),
+            (dash, Some(one)) => {
+                let begin = if dash { "^(?!-)" } else { "^" };
+                Some(format!("{begin}[^{}]*$", escaped(one)))
+            }
+        };
+        if let (Kind::Text { .. } | Kind::Path, Some(pattern)) = (&self.kind, pattern) {
+            value.insert("pattern".to_owned(), json!(pattern));
+        }
+        let mut schema = match &self.shape {
+            Shape::Flag => keywords([("type", Some(json!("boolean")))]),
+            Shape::Count => keywords([
+                ("type", Some(json!("integer"))),
+                ("minimum", Some(json!(0))),
+                ("maximum", Some(json!(255))),
+            ]),
+            Shape::One => value,
+            Shape::Maybe if self.kind == Kind::Boolean => value,
+            Shape::Maybe => keywords([("anyOf", Some(json!([value, { "const": true }])))]),
+            Shape::Many { min, max, .. } => keywords([
+                ("type", Some(json!("array"))),
+                ("items", Some(Value::Object(value))),
+                ("minItems", Some(json!(min))),
+                ("maxItems", max.map(|max| json!(max))),
+            ]),
+        };
+        schema.extend(keywords([
+            ("description", self.description.as_ref().map(|text| json!(text))),
+            ("default", self.default.clone()),
+        ]));
+        Value::Object(schema)
+    }
+
+    /// A schema of objects in which it is given.
+    pub(crate) fn given_schema(&self) -> Value {
+        let name = &self.name;
+        match self.shape {
+            Shape::Flag => json!({ "required": [name], "properties": { name: { "const": true } } }),
+            Shape::Count => json!({ "required": [name], "properties": { name: { "minimum": 1 } } }),
+            _ => json!({ "required": [name] }),
+        }
+    }
+
+    /// Adds a sentence to what is said of it.
+    pub(crate) fn say(&mut self, sentence: &str) {
+        let said = self.description.take().unwrap_or_default();
+        let end = if said.is_empty() || said.ends_with(['.', '!', '?', ':']) { "" } else { "." };
+        self.description = Some(format!("{said}{end} {sentence}").trim_start().to_owned());
+    }
+}
+
+impl Spelling {
+    fn of(arg: &Arg) -> Self {
+        match (arg.get_long(), arg.get_short(), arg.is_last_set()) {
+            (Some(long), ..) => Self::Long(long.to_owned()),
+            (None, Some(short), _) => Self::Short(short),
+            (None, None, true) => Self::Last,
+            (None, None, false) => Self::Position(arg.get_index().unwrap_or(usize::MAX)),
+        }
+    }
+
+    pub(crate) fn is_positional(&self) -> bool {
+        matches!(self, Self::Position(_) | Self::Last)
+    }
+}
+
+impl Shape {
+    fn of(arg: &Arg) -> Self {
+        let range = arg.get_num_args().unwrap_or_default();
+        let (min, max) = (range.min_values(), range.max_values());
+        let is_list = matches!(arg.get_action(), ArgAction::Append);
+        match (arg.get_action(), arg.get_value_delimiter()) {
+            (ArgAction::Count, _) => Self::Count,
+            (ArgAction::Set | ArgAction::Append, delimiter) if max > 0 => {
+                let least = min.max(1);
+                let most = (max < usize::MAX).then_some(max);
+                match (arg.is_positional(), delimiter) {
+                    (_, None) if max == 1 && !is_list => match min {
+                        0 if !arg.is_positional() => Self::Maybe,
+                        _ => Self::One,
+                    },
+                    (true, Some(one)) if max == 1 => {
+                        Self::Many { min: 1, max: None, layout: Layout::Joined(one) }
+                    }
+                    (true, _) => Self::Many { min: least, max: most, layout: Layout::Spaced },
+                    (false, _) if is_list && min <= 1 => {
+                        Self::Many { min: 1, max: None, layout: Layout::Repeated }
+                    }
+                    (false, Some(one)) if min <= 1 => {
+                        Self::Many { min: 1, max: None, layout: Layout::Joined(one) }
+                    }
+                    (false, _) => Self::Many { min: least, max: most, layout: Layout::Spaced },
+                }
+            }
+            // Also what takes no value but gives one when it is there.
+            _ => Self::Flag,
+        }
+    }
+}
+
+/// What values would be read as something else.
+fn never(
+    arg: &Arg,
+    shape: &Shape,
+    spelling: &Spelling,
+    level: usize,
+    depth: usize,
+    command: &Command,
+) -> Never {
+    let is_spaced = matches!(shape, Shape::Many { layout: Layout::Spaced, .. });
+    let is_open = match spelling {
+        Spelling::Long(_) | Spelling::Short(_) => is_spaced,
+        // Two dashes go before those of the tool's own command, but only once.
+        Spelling::Position(_) => level < depth || command.get_positionals().any(Arg::is_last_set),
+        Spelling::Last => false,
+    };
+    Never { dash: is_open, delimiter: arg.get_value_delimiter() }
+}
+
+/// Whether it has a value when nobody gives one.
+pub(crate) fn is_filled(arg: &Arg) -> bool {
+    let is_set = arg.get_env().is_some_and(|name| std::env::var_os(name).is_some());
+    is_set || !arg.get_default_values().is_empty()
+}
+
+fn description(arg: &Arg, kind: &Kind) -> Option<String> {
+    let help = arg.get_long_help().or(arg.get_help()).map(|help| help.to_string());
+    let meanings = match kind {
+        Kind::Choice(choices) => choices
+            .iter()
+            .filter_map(|(word, help)| Some(format!("{word}: {}", help.as_deref()?)))
+            .collect::<Vec<_>>(),
+        _ => Vec::new(),
+    };
+    let parts = help.into_iter().chain((!meanings.is_empty()).then(|| meanings.join("; ")));
+    let parts: Vec<String> = parts.map(|part| part.trim().to_owned()).collect();
+    Some(parts.join("\n")).filter(|text| !text.is_empty())
+}
+
+/// The value that it has when nobody gives one, where it may be seen.
+fn default(arg: &Arg, kind: &Kind, shape: &Shape) -> Option<Value> {
+    if arg.is_hide_default_value_set() || matches!(shape, Shape::Flag | Shape::Count) {
+        return None;
+    }
+    let words: Option<Vec<&str>> =
+        arg.get_default_values().iter().map(|one| one.to_str()).collect();
+    let words = words.filter(|words| !words.is_empty())?;
+    let typed = |word: &str| match kind {
+        Kind::Integer { .. } | Kind::Number | Kind::Boolean => serde_json::from_str(word).ok(),
+        _ => Some(json!(word)),
+    };
+    let values = |words: Vec<&str>| words.into_iter().map(typed).collect::<Option<Vec<Value>>>();
+    match shape {
+        Shape::Many { .. } => {
+            let split = words.into_iter().flat_map(|word| match arg.get_value_delimiter() {
+                Some(one) => word.split(one).collect::<Vec<_>>(),
+                None => vec![word],
+            });
+            values(split.collect()).map(Value::Array)
+        }
+        _ => words.first().and_then(|word| typed(word)),
+    }
+}
+
+/// A character within the brackets of a pattern.
+fn escaped(one: char) -> String {
+    match one {
+        '\\' | ']' | '[' | '^' | '-' | '/' => format!("\\{one}"),
+        _ => one.to_string(),
+    }
+}

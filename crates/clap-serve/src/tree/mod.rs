@@ -1,0 +1,297 @@
+//! A command line as tools: the tree of clap's commands, of which those are taken that are offered.
+//!
+//! What is known of a command is read once, at the start. A [`Leaf`] has all that a call needs.
+
+mod argument;
+mod kind;
+mod rules;
+mod schema;
+
+use std::collections::BTreeSet;
+
+use clap::{Arg, ArgAction, Command};
+
+pub(crate) use self::{
+    argument::{Argument, Layout, Shape, Spelling},
+    kind::{Kind, whole},
+    rules::Rule,
+};
+use crate::{Effect, Error, Policy, effect};
+
+/// The length up to which a long description is a tool's: models read all of them.
+const DESCRIPTION_CHARS_MAX: usize = 600;
+
+/// The commands of a program that are offered, in the order of the program's own help.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    pub(crate) leaves: Vec<Leaf>,
+    /// Commands that are not offered only because nobody has said what they do.
+    pub(crate) undeclared: Vec<String>,
+    /// How many commands are not offered, for whatever reason.
+    pub(crate) withheld: usize,
+}
+
+/// A command that is offered.
+#[derive(Debug)]
+pub(crate) struct Leaf {
+    /// The words that lead to it, without the program's own name.
+    pub(crate) path: Vec<String>,
+    /// What its tool is called.
+    pub(crate) tool: String,
+    pub(crate) description: String,
+    pub(crate) effect: Effect,
+    pub(crate) arguments: Vec<Argument>,
+    pub(crate) rules: Vec<Rule>,
+    /// The program with this command alone, which parses its calls.
+    pub(crate) parser: Command,
+}
+
+impl Leaf {
+    /// The words that lead to it, as one types them.
+    pub(crate) fn spaced(&self) -> String {
+        self.path.join(" ")
+    }
+}
+
+impl Tree {
+    /// The commands of a program that a policy offers.
+    pub(crate) fn new(command: &Command, policy: &Policy) -> Result<Self, Error> {
+        let mut built = command.clone();
+        built.build();
+        let mut tree = Self { leaves: Vec::new(), undeclared: Vec::new(), withheld: 0 };
+        let walk = Walk { built: &built, policy };
+        walk.visit(&mut tree, command, &[&built], &mut Vec::new(), None);
+        tree.check_names()?;
+        Ok(tree)
+    }
+
+    fn check_names(&self) -> Result<(), Error> {
+        for (at, leaf) in self.leaves.iter().enumerate() {
+            let mut before = self.leaves.iter().take(at);
+            if let Some(other) = before.find(|other| other.tool == leaf.tool) {
+                let (tool, one, other) = (leaf.tool.clone(), other.spaced(), leaf.spaced());
+                return Err(Error::SameName { tool, one, other });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A walk through a program's commands.
+struct Walk<'a> {
+    built: &'a Command,
+    policy: &'a Policy,
+}
+
+impl Walk<'_> {
+    /// Takes what is offered of a command and of those below it. `levels` are the commands that lead
+    /// to it, with itself; `original` is how its author has it, without what clap adds.
+    fn visit(
+        &self,
+        tree: &mut Tree,
+        original: &Command,
+        levels: &[&Command],
+        path: &mut Vec<String>,
+        inherited: Option<Effect>,
+    ) {
+        let Some(command) = levels.last() else { return };
+        if command.is_hide_set() {
+            return;
+        }
+        let own = effect::declared(command);
+        let declared = match inherited {
+            // What is secret is so with all below it.
+            Some(Effect::Secret) => inherited,
+            _ => own.or(inherited),
+        };
+        let below: Vec<(&Command, &Command)> = command
+            .get_subcommands()
+            .filter_map(|built| Some((original.find_subcommand(built.get_name())?, built)))
+            .collect();
+        // A command with others below it is one itself only when its author says what it does.
+        let effect = if below.is_empty() { declared } else { own };
+        self.take(tree, levels, path, effect, below.is_empty());
+        for (original, built) in below {
+            path.push(built.get_name().to_owned());
+            let levels: Vec<&Command> = levels.iter().copied().chain([built]).collect();
+            self.visit(tree, original, &levels, path, declared);
+            path.pop();
+        }
+    }
+
+    /// Takes a command itself, when it is offered.
+    fn take(
+        &self,
+        tree: &mut Tree,
+        levels: &[&Command],
+        path: &[String],
+        declared: Option<Effect>,
+        is_leaf: bool,
+    ) {
+        let Some(command) = levels.last() else { return };
+        if !is_leaf && command.is_subcommand_required_set() {
+            return;
+        }
+        // The program itself has no path: it is known by its name.
+        let known_as = match path {
+            [] => vec![self.built.get_name().to_owned()],
+            path => path.to_vec(),
+        };
+        let effect = self.policy.effect(&known_as, declared);
+        if effect.is_none() && !is_leaf {
+            return;
+        }
+        let offered = match effect.filter(|_| self.policy.offers(&known_as, effect)) {
+            Some(effect) => self.leaf(levels, path, &known_as, effect),
+            None => None,
+        };
+        match offered {
+            Some(leaf) => tree.leaves.push(leaf),
+            None => {
+                tree.withheld += 1;
+                tree.undeclared.extend(effect.is_none().then(|| known_as.join(" ")));
+            }
+        }
+    }
+
+    /// A command as a tool; none when it needs something that is not offered.
+    fn leaf(
+        &self,
+        levels: &[&Command],
+        path: &[String],
+        known_as: &[String],
+        effect: Effect,
+    ) -> Option<Leaf> {
+        let mut arguments = self.arguments(levels, known_as)?;
+        let rules = rules::rules(&mut arguments, levels)?;
+        let said: Vec<(usize, String)> =
+            rules.iter().flat_map(|rule| beside(rule, &arguments)).collect();
+        for (at, sentence) in said {
+            if let Some(argument) = arguments.get_mut(at) {
+                argument.say(&sentence);
+            }
+        }
+        let description = description(levels.last()?, known_as, &rules, &arguments);
+        let mut parser = self.built.clone();
+        keep_only(&mut parser, path);
+        let (path, tool) = (path.to_vec(), known_as.join("_"));
+        Some(Leaf { tool, description, effect, arguments, rules, parser, path })
+    }
+
+    /// The arguments that a tool takes, those of its own command first.
+    fn arguments(&self, levels: &[&Command], known_as: &[String]) -> Option<Vec<Argument>> {
+        let depth = levels.len().checked_sub(1)?;
+        let mut arguments = Vec::new();
+        let mut names = BTreeSet::new();
+        for (level, command) in levels.iter().enumerate().rev() {
+            if level < depth && command.is_args_conflicts_with_subcommands_set() {
+                continue;
+            }
+            let mut is_reachable = true;
+            for arg in ordered(command, level == depth) {
+                let is_offered =
+                    is_offered(arg) && self.policy.offers_argument(known_as, &all_names(arg));
+                let is_needed = arg.is_required_set()
+                    && !argument::is_filled(arg)
+                    && (level == depth || !command.is_subcommand_negates_reqs_set());
+                if !is_offered || (arg.is_positional() && !arg.is_last_set() && !is_reachable) {
+                    if is_needed {
+                        return None;
+                    }
+                    // What comes after a place that cannot be filled cannot be either.
+                    is_reachable &= !arg.is_positional() || arg.is_last_set();
+                    continue;
+                }
+                let name = name(arg, &mut names);
+                let mut argument = Argument::of(arg, name, level, depth, command);
+                argument.required &= is_needed;
+                arguments.push(argument);
+            }
+        }
+        Some(arguments)
+    }
+}
+
+/// A command's arguments: by their places, then those with names, then those that all commands have.
+fn ordered(command: &Command, is_last: bool) -> Vec<&Arg> {
+    let mut args: Vec<&Arg> =
+        command.get_arguments().filter(|arg| is_last || !arg.is_global_set()).collect();
+    args.sort_by_key(|arg| (arg.is_global_set(), arg.get_index().unwrap_or(usize::MAX)));
+    args
+}
+
+/// Whether an argument is for callers: not hidden, not one that only prints, and not one whose value
+/// comes from the environment and is not to be seen.
+fn is_offered(arg: &Arg) -> bool {
+    let prints = matches!(
+        arg.get_action(),
+        ArgAction::Help | ArgAction::HelpShort | ArgAction::HelpLong | ArgAction::Version
+    );
+    let is_secret = arg.get_env().is_some() && arg.is_hide_env_values_set();
+    !arg.is_hide_set() && !prints && !is_secret
+}
+
+fn all_names(arg: &Arg) -> Vec<String> {
+    let longs = arg.get_long().map(str::to_owned).into_iter();
+    let aliases = arg.get_all_aliases().unwrap_or_default().into_iter().map(str::to_owned);
+    let shorts = arg.get_short().into_iter().chain(arg.get_all_short_aliases().unwrap_or_default());
+    let id = [arg.get_id().as_str().to_owned()];
+    longs.chain(aliases).chain(shorts.map(String::from)).chain(id).collect()
+}
+
+/// What callers name an argument by: as on the command line, with underscores.
+fn name(arg: &Arg, taken: &mut BTreeSet<String>) -> String {
+    let id = arg.get_id().as_str();
+    let name = arg.get_long().unwrap_or(id).replace('-', "_");
+    let names = [name.clone(), id.replace('-', "_")].into_iter();
+    let mut names = names.chain((2..).map(|count| format!("{name}_{count}")));
+    let free = names.find(|name| !taken.contains(name)).unwrap_or_default();
+    taken.insert(free.clone());
+    free
+}
+
+/// What a rule says of single arguments.
+fn beside(rule: &Rule, arguments: &[Argument]) -> Vec<(usize, String)> {
+    let name = |at: &usize| arguments.get(*at).map_or("", |argument| argument.name.as_str());
+    match rule {
+        Rule::Conflict(one, other) => vec![
+            (*one, format!("Not together with \"{}\".", name(other))),
+            (*other, format!("Not together with \"{}\".", name(one))),
+        ],
+        Rule::Needs { given, needed } => {
+            vec![(*given, format!("Only with \"{}\".", name(needed)))]
+        }
+        Rule::OneOf(_) => Vec::new(),
+    }
+}
+
+fn description(
+    command: &Command,
+    path: &[String],
+    rules: &[Rule],
+    arguments: &[Argument],
+) -> String {
+    let short = command.get_about().map(ToString::to_string);
+    let long = command.get_long_about().map(ToString::to_string);
+    let long = long.filter(|long| long.chars().count() <= DESCRIPTION_CHARS_MAX);
+    let said = long.or(short).unwrap_or_else(|| format!("Runs \"{}\"", path.join(" ")));
+    let sentences = rules.iter().filter_map(|rule| rule.sentence(arguments));
+    let parts: Vec<String> = [said.trim().to_owned()].into_iter().chain(sentences).collect();
+    parts.join("\n")
+}
+
+/// Leaves a program only the commands of a path. The others keep their place but not their name, and
+/// nothing of what they are: a call is then parsed without looking at, or copying, all of a program.
+fn keep_only(command: &mut Command, path: &[String]) {
+    let (next, rest) = match path.split_first() {
+        Some((next, rest)) => (Some(next), rest),
+        None => (None, path),
+    };
+    for below in command.get_subcommands_mut() {
+        match next.is_some_and(|next| below.get_name() == next) {
+            true => keep_only(below, rest),
+            // A name that no word of a command line can be.
+            false => *below = Command::new("\0"),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The JSON Schema (2020-12) of a tool's arguments: one flat object.
+//!
+//! What holds between arguments stands under `not`, as what must not be: clients of models refuse `oneOf`,
+//! `anyOf` and `allOf` at the top of a schema.
+
+use serde_json::{Map, Value, json};
+
+use super::{Argument, Leaf, Rule};
+
+impl Leaf {
+    /// The schema of its arguments.
+    pub(crate) fn input_schema(&self) -> Value {
+        let properties: Map<String, Value> =
+            self.arguments.iter().map(|one| (one.name.clone(), one.schema())).collect();
+        let required = self.arguments.iter().filter(|one| one.required).map(|one| &one.name);
+        let required: Vec<&String> = required.collect();
+        let never = self.rules.iter().filter_map(|rule| rule.broken_schema(&self.arguments));
+        let never: Vec<Value> = never.collect();
+        let needs = self.needs();
+        Value::Object(keywords([
+            ("type", Some(json!("object"))),
+            ("properties", Some(Value::Object(properties))),
+            ("required", (!required.is_empty()).then(|| json!(required))),
+            ("dependentRequired", (!needs.is_empty()).then_some(Value::Object(needs))),
+            ("not", (!never.is_empty()).then(|| json!({ "anyOf": never }))),
+            ("additionalProperties", Some(json!(false))),
+        ]))
+    }
+
+    /// Which argument needs which.
+    fn needs(&self) -> Map<String, Value> {
+        let name = |at: usize| self.arguments.get(at).map(|one: &Argument| one.name.clone());
+        let pairs = self.rules.iter().filter_map(|rule| match rule {
+            Rule::Needs { given, needed } => Some((name(*given)?, json!([name(*needed)?]))),
+            Rule::Conflict(..) | Rule::OneOf(_) => None,
+        });
+        pairs.collect()
+    }
+}
+
+/// A schema of those keywords that have a value.
+pub(super) fn keywords<const N: usize>(keywords: [(&str, Option<Value>); N]) -> Map<String, Value> {
+    let said = keywords.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    said.collect()
+}

@@ -91,10 +91,8 @@ fn values(argument: &Argument, value: &Value) -> Result<Option<Values>, String> 
 
 fn word(argument: &Argument, value: &Value) -> Result<String, String> {
     let word = argument.kind.word(value)?;
-    let is_number = matches!(argument.kind, Kind::Integer { .. } | Kind::Number);
     if argument.never.dash && word.starts_with('-') {
-        let hint = if is_number { "be negative" } else { "begin with \"-\"" };
-        return Err(format!("must not {hint} at this place of a command line"));
+        return Err("must not begin with \"-\" at this place of a command line".to_owned());
     }
     match argument.never.delimiter {
         Some(one) if word.contains(one) => Err(format!("must not have a \"{one}\"")),

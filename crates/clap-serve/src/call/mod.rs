@@ -3,6 +3,8 @@
 
 mod given;
 mod proof;
+#[cfg(test)]
+mod properties;
 mod words;
 
 use clap::ArgMatches;

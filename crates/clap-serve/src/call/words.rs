@@ -1,7 +1,8 @@
 //! What is given, written as a command line.
 //!
 //! A value is always attached to its name, `--name=value`, or comes after two dashes: there it is data,
-//! whatever it looks like. Where neither is possible it was refused when it began with a dash.
+//! whatever it looks like. Where neither is possible, because only others may stand after the dashes or
+//! because a name takes several words, it was refused when it began with one.
 
 use super::given::{Given, Values};
 use crate::tree::{Layout, Leaf, Shape, Spelling};
@@ -12,13 +13,18 @@ pub(super) fn words(leaf: &Leaf, given: &[Given<'_>]) -> Vec<String> {
     for level in 0..=leaf.path.len() {
         let here: Vec<&Given<'_>> =
             given.iter().filter(|one| one.argument.level == level).collect();
-        let (positional, named): (Vec<&Given<'_>>, Vec<&Given<'_>>) =
+        let (placed, mut named): (Vec<&Given<'_>>, Vec<&Given<'_>>) =
             here.into_iter().partition(|one| one.argument.spelling.is_positional());
+        let (bare, escaped): (Vec<&Given<'_>>, Vec<&Given<'_>>) =
+            placed.into_iter().partition(|one| one.argument.never.dash);
+        write_placed(bare, &mut words);
         // What takes the words that follow it goes first: then a name ends it.
-        let (spaced, attached): (Vec<&Given<'_>>, Vec<&Given<'_>>) =
-            named.into_iter().partition(|one| is_spaced(one));
-        spaced.iter().chain(&attached).for_each(|one| write_named(one, &mut words));
-        write_positional(&positional, level == leaf.path.len(), &mut words);
+        named.sort_by_key(|one| !is_spaced(one));
+        named.iter().for_each(|one| write_named(one, &mut words));
+        if !escaped.is_empty() {
+            words.push("--".to_owned());
+        }
+        write_placed(escaped, &mut words);
         words.extend(leaf.path.get(level).cloned());
     }
     words
@@ -50,28 +56,16 @@ fn write_named(given: &Given<'_>, words: &mut Vec<String>) {
     }
 }
 
-/// Values that are known by their place. Those of the tool's own command come after two dashes, unless
-/// there are others that only may.
-fn write_positional(given: &[&Given<'_>], is_own: bool, words: &mut Vec<String>) {
-    let (last, mut placed): (Vec<&Given<'_>>, Vec<&Given<'_>>) =
-        given.iter().partition(|one| one.argument.spelling == Spelling::Last);
-    placed.sort_by_key(|one| match one.argument.spelling {
+/// Values that are known by their place.
+fn write_placed(mut given: Vec<&Given<'_>>, words: &mut Vec<String>) {
+    given.sort_by_key(|one| match one.argument.spelling {
         Spelling::Position(index) => index,
         _ => usize::MAX,
     });
-    let is_open = |one: &&Given<'_>| one.argument.never.dash;
-    let is_escaped = is_own && last.is_empty() && !placed.iter().any(is_open);
-    if is_escaped && !placed.is_empty() {
-        words.push("--".to_owned());
-    }
-    placed.iter().for_each(|one| words.extend(positional(one)));
-    if !last.is_empty() {
-        words.push("--".to_owned());
-        last.iter().for_each(|one| words.extend(positional(one)));
-    }
+    given.iter().for_each(|one| words.extend(values(one)));
 }
 
-fn positional(given: &Given<'_>) -> Vec<String> {
+fn values(given: &Given<'_>) -> Vec<String> {
     match (&given.values, &given.argument.shape) {
         (Values::Words(values), Shape::Many { layout: Layout::Joined(one), .. }) => {
             vec![joined(values, *one)]

@@ -75,22 +75,24 @@ pub(crate) struct Never {
 }
 
 impl Argument {
-    /// The argument of a command that stands at a level of which `depth` is the last.
+    /// An argument of a command, which stands at a level of which `depth` is the last. None when its
+    /// values could not be told from the words that follow.
     pub(crate) fn of(
         arg: &Arg,
         name: String,
         level: usize,
         depth: usize,
         command: &Command,
-    ) -> Self {
-        let shape = Shape::of(arg);
+    ) -> Option<Self> {
+        let shape = Shape::of(arg, level < depth)?;
         let spelling = Spelling::of(arg);
-        let kind = Kind::of(arg);
-        Self {
+        let never = never(arg, &shape, &spelling, command);
+        let kind = Kind::of(arg).without(never);
+        Some(Self {
             name,
             id: arg.get_id().clone(),
             level,
-            never: never(arg, &shape, &spelling, level, depth, command),
+            never,
             required: arg.is_required_set() && !is_filled(arg),
             is_global: arg.is_global_set(),
             description: description(arg, &kind),
@@ -98,7 +100,7 @@ impl Argument {
             spelling,
             kind,
             shape,
-        }
+        })
     }
 
     /// Its JSON Schema, as a property.
@@ -112,7 +114,7 @@ impl Argument {
                 Some(format!("{begin}[^{}]*$", escaped(one)))
             }
         };
-        if let (Kind::Text { .. } | Kind::Path, Some(pattern)) = (&self.kind, pattern) {
+        if let (Kind::Text { .. }, Some(pattern)) = (&self.kind, pattern) {
             value.insert("pattern".to_owned(), json!(pattern));
         }
         let mut schema = match &self.shape {
@@ -173,53 +175,65 @@ impl Spelling {
 }
 
 impl Shape {
-    fn of(arg: &Arg) -> Self {
+    /// The shape of an argument. When a command's name comes after it, a value must be attached to its
+    /// own name: it could be taken for a command's, and a command's for it.
+    fn of(arg: &Arg, is_before_command: bool) -> Option<Self> {
+        let shape = Self::anywhere(arg);
+        if !is_before_command {
+            return Some(shape);
+        }
+        match shape {
+            _ if arg.is_positional() => None,
+            Self::Many { layout: Layout::Spaced, .. } => None,
+            Self::Maybe if !arg.is_require_equals_set() => Some(Self::One),
+            shape => Some(shape),
+        }
+    }
+
+    fn anywhere(arg: &Arg) -> Self {
         let range = arg.get_num_args().unwrap_or_default();
         let (min, max) = (range.min_values(), range.max_values());
         let is_list = matches!(arg.get_action(), ArgAction::Append);
-        match (arg.get_action(), arg.get_value_delimiter()) {
-            (ArgAction::Count, _) => Self::Count,
-            (ArgAction::Set | ArgAction::Append, delimiter) if max > 0 => {
-                let least = min.max(1);
-                let most = (max < usize::MAX).then_some(max);
-                match (arg.is_positional(), delimiter) {
-                    (_, None) if max == 1 && !is_list => match min {
-                        0 if !arg.is_positional() => Self::Maybe,
-                        _ => Self::One,
-                    },
-                    (true, Some(one)) if max == 1 => {
-                        Self::Many { min: 1, max: None, layout: Layout::Joined(one) }
-                    }
-                    (true, _) => Self::Many { min: least, max: most, layout: Layout::Spaced },
-                    (false, _) if is_list && min <= 1 => {
-                        Self::Many { min: 1, max: None, layout: Layout::Repeated }
-                    }
-                    (false, Some(one)) if min <= 1 => {
-                        Self::Many { min: 1, max: None, layout: Layout::Joined(one) }
-                    }
-                    (false, _) => Self::Many { min: least, max: most, layout: Layout::Spaced },
-                }
+        let takes_values = is_list || matches!(arg.get_action(), ArgAction::Set);
+        let many = |layout: Layout| match layout {
+            Layout::Spaced => {
+                Self::Many { min: min.max(1), max: (max < usize::MAX).then_some(max), layout }
             }
+            _ => Self::Many { min: 1, max: None, layout },
+        };
+        match (arg.is_positional(), arg.get_value_delimiter()) {
+            _ if matches!(arg.get_action(), ArgAction::Count) => Self::Count,
             // Also what takes no value but gives one when it is there.
-            _ => Self::Flag,
+            _ if !takes_values || max == 0 => Self::Flag,
+            (is_positional, None) if max == 1 && !is_list => {
+                // Nothing would end what may follow, but does not have to.
+                let is_optional = min == 0 && !is_positional && !arg.is_allow_hyphen_values_set();
+                if is_optional { Self::Maybe } else { Self::One }
+            }
+            (true, Some(one)) if max == 1 => many(Layout::Joined(one)),
+            (true, _) => many(Layout::Spaced),
+            (false, _) if is_list && min <= 1 => many(Layout::Repeated),
+            (false, Some(one)) if min <= 1 => many(Layout::Joined(one)),
+            (false, _) => many(Layout::Spaced),
         }
     }
 }
 
+impl Never {
+    /// Whether a value may stand there.
+    pub(crate) fn allows(self, word: &str) -> bool {
+        !(self.dash && word.starts_with('-'))
+            && !self.delimiter.is_some_and(|one| word.contains(one))
+    }
+}
+
 /// What values would be read as something else.
-fn never(
-    arg: &Arg,
-    shape: &Shape,
-    spelling: &Spelling,
-    level: usize,
-    depth: usize,
-    command: &Command,
-) -> Never {
+fn never(arg: &Arg, shape: &Shape, spelling: &Spelling, command: &Command) -> Never {
     let is_spaced = matches!(shape, Shape::Many { layout: Layout::Spaced, .. });
     let is_open = match spelling {
         Spelling::Long(_) | Spelling::Short(_) => is_spaced,
-        // Two dashes go before those of the tool's own command, but only once.
-        Spelling::Position(_) => level < depth || command.get_positionals().any(Arg::is_last_set),
+        // The two dashes that would go before it can only go before the last.
+        Spelling::Position(_) => command.get_positionals().any(Arg::is_last_set),
         Spelling::Last => false,
     };
     Never { dash: is_open, delimiter: arg.get_value_delimiter() }
@@ -254,7 +268,9 @@ fn default(arg: &Arg, kind: &Kind, shape: &Shape) -> Option<Value> {
         arg.get_default_values().iter().map(|one| one.to_str()).collect();
     let words = words.filter(|words| !words.is_empty())?;
     let typed = |word: &str| match kind {
-        Kind::Integer { .. } | Kind::Number | Kind::Boolean => serde_json::from_str(word).ok(),
+        Kind::Integer { .. } | Kind::Number { .. } | Kind::Boolean => {
+            serde_json::from_str(word).ok()
+        }
         _ => Some(json!(word)),
     };
     let values = |words: Vec<&str>| words.into_iter().map(typed).collect::<Option<Vec<Value>>>();

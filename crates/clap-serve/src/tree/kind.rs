@@ -12,19 +12,17 @@ use std::{
 use clap::{Arg, ArgAction, Command, builder::ValueParser};
 use serde_json::{Map, Value, json};
 
-use super::schema::keywords;
+use super::{argument::Never, schema::keywords};
 
 /// The type of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Kind {
     /// Text, which a parser of the author's may check further.
     Text { not_empty: bool, format: Option<&'static str> },
-    /// A path in the file system.
-    Path,
     /// A whole number, within bounds that the parser confirms.
     Integer { min: Option<i128>, max: Option<i128> },
-    /// Any number.
-    Number,
+    /// A number, with a fraction or not.
+    Number { not_negative: bool },
     /// True or false, as a value.
     Boolean,
     /// One of these words, with what they mean where the author says so.
@@ -46,12 +44,24 @@ impl Kind {
             return Self::Integer { min, max };
         }
         if is::<f64>(parser) || is::<f32>(parser) {
-            return Self::Number;
-        }
-        if is::<PathBuf>(parser) {
-            return Self::Path;
+            return Self::Number { not_negative: false };
         }
         Self::Text { not_empty: !takes(parser, "") && takes(parser, "a"), format: format(parser) }
+    }
+
+    /// The same without values that must never stand at its place. Text is checked when it is given.
+    pub(crate) fn without(self, never: Never) -> Self {
+        match self {
+            Self::Integer { min, max } if never.dash => {
+                Self::Integer { min: Some(min.unwrap_or(0).max(0)), max }
+            }
+            Self::Number { .. } => Self::Number { not_negative: never.dash },
+            Self::Choice(mut choices) => {
+                choices.retain(|(word, _)| never.allows(word));
+                Self::Choice(choices)
+            }
+            kind => kind,
+        }
     }
 
     /// Its JSON Schema.
@@ -63,13 +73,15 @@ impl Kind {
                 ("minLength", not_empty.then(|| json!(1))),
                 ("format", format.map(|format| json!(format))),
             ]),
-            Self::Path => keywords([("type", Some(json!("string")))]),
             Self::Integer { min, max } => keywords([
                 ("type", Some(json!("integer"))),
                 ("minimum", integer(min)),
                 ("maximum", integer(max)),
             ]),
-            Self::Number => keywords([("type", Some(json!("number")))]),
+            Self::Number { not_negative } => keywords([
+                ("type", Some(json!("number"))),
+                ("minimum", not_negative.then(|| json!(0))),
+            ]),
             Self::Boolean => keywords([("type", Some(json!("boolean")))]),
             Self::Choice(choices) => {
                 let words: Vec<&str> = choices.iter().map(|(word, _)| word.as_str()).collect();
@@ -86,7 +98,6 @@ impl Kind {
             {
                 Some(text.clone())
             }
-            (Self::Path, Value::String(text)) => Some(text.clone()),
             (Self::Integer { min, max }, Value::Number(number)) => {
                 let integer = whole(number);
                 let is_in = |one: &i128| {
@@ -94,7 +105,14 @@ impl Kind {
                 };
                 integer.filter(is_in).map(|one| one.to_string())
             }
-            (Self::Number, Value::Number(number)) => Some(number.to_string()),
+            (Self::Number { not_negative }, Value::Number(number)) => {
+                let is_in = !not_negative || number.as_f64().is_some_and(|one| one >= 0.0);
+                // There is a zero with a sign, too.
+                is_in.then(|| number.to_string()).map(|word| match number.as_f64() {
+                    Some(0.0) => "0".to_owned(),
+                    _ => word,
+                })
+            }
             (Self::Boolean, Value::Bool(is)) => Some(is.to_string()),
             (Self::Choice(choices), Value::String(text)) => {
                 choices.iter().any(|(word, _)| word == text).then(|| text.clone())
@@ -112,14 +130,14 @@ impl Kind {
         match self {
             Self::Text { not_empty: true, .. } => "text that is not empty".to_owned(),
             Self::Text { .. } => "text".to_owned(),
-            Self::Path => "a path, as text".to_owned(),
             Self::Integer { min: Some(min), max: Some(max) } => {
                 format!("an integer from {min} to {max}")
             }
             Self::Integer { min: Some(min), max: None } => format!("an integer from {min} on"),
             Self::Integer { min: None, max: Some(max) } => format!("an integer up to {max}"),
             Self::Integer { .. } => "an integer".to_owned(),
-            Self::Number => "a number".to_owned(),
+            Self::Number { not_negative: true } => "a number from 0 on".to_owned(),
+            Self::Number { .. } => "a number".to_owned(),
             Self::Boolean => "true or false".to_owned(),
             Self::Choice(choices) => {
                 let words: Vec<String> =
@@ -144,6 +162,8 @@ fn format(parser: &ValueParser) -> Option<&'static str> {
     match () {
         () if is::<Ipv4Addr>(parser) => Some("ipv4"),
         () if is::<Ipv6Addr>(parser) => Some("ipv6"),
+        // Nobody checks it, but it tells a model that it is none of its words.
+        () if is::<PathBuf>(parser) => Some("path"),
         () => None,
     }
 }
@@ -269,9 +289,10 @@ mod tests {
 
     #[test]
     fn other_types_are_known_too() {
-        assert_eq!(kind(value_parser!(f64)), Kind::Number);
+        assert_eq!(kind(value_parser!(f64)), Kind::Number { not_negative: false });
         assert_eq!(kind(value_parser!(bool)), Kind::Boolean);
-        assert_eq!(kind(value_parser!(PathBuf)), Kind::Path);
+        let path = Kind::Text { not_empty: true, format: Some("path") };
+        assert_eq!(kind(value_parser!(PathBuf)), path);
         assert_eq!(kind(value_parser!(String)), Kind::Text { not_empty: false, format: None });
         let not_empty = Kind::Text { not_empty: true, format: None };
         assert_eq!(kind(NonEmptyStringValueParser::new()), not_empty);

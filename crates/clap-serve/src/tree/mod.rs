@@ -194,18 +194,21 @@ impl Walk<'_> {
                 let is_needed = arg.is_required_set()
                     && !argument::is_filled(arg)
                     && (level == depth || !command.is_subcommand_negates_reqs_set());
-                if !is_offered || (arg.is_positional() && !arg.is_last_set() && !is_reachable) {
-                    if is_needed {
-                        return None;
+                let is_placed = arg.is_positional() && !arg.is_last_set();
+                let argument = match is_offered && (is_reachable || !is_placed) {
+                    true => Argument::of(arg, name(arg, &names), level, depth, command),
+                    false => None,
+                };
+                match argument {
+                    Some(mut argument) => {
+                        argument.required &= is_needed;
+                        names.insert(argument.name.clone());
+                        arguments.push(argument);
                     }
+                    None if is_needed => return None,
                     // What comes after a place that cannot be filled cannot be either.
-                    is_reachable &= !arg.is_positional() || arg.is_last_set();
-                    continue;
+                    None => is_reachable &= !is_placed,
                 }
-                let name = name(arg, &mut names);
-                let mut argument = Argument::of(arg, name, level, depth, command);
-                argument.required &= is_needed;
-                arguments.push(argument);
             }
         }
         Some(arguments)
@@ -240,14 +243,12 @@ fn all_names(arg: &Arg) -> Vec<String> {
 }
 
 /// What callers name an argument by: as on the command line, with underscores.
-fn name(arg: &Arg, taken: &mut BTreeSet<String>) -> String {
+fn name(arg: &Arg, taken: &BTreeSet<String>) -> String {
     let id = arg.get_id().as_str();
     let name = arg.get_long().unwrap_or(id).replace('-', "_");
     let names = [name.clone(), id.replace('-', "_")].into_iter();
     let mut names = names.chain((2..).map(|count| format!("{name}_{count}")));
-    let free = names.find(|name| !taken.contains(name)).unwrap_or_default();
-    taken.insert(free.clone());
-    free
+    names.find(|name| !taken.contains(name)).unwrap_or_default()
 }
 
 /// What a rule says of single arguments.
@@ -280,15 +281,13 @@ fn description(
     parts.join("\n")
 }
 
-/// Leaves a program only the commands of a path. The others keep their place but not their name, and
-/// nothing of what they are: a call is then parsed without looking at, or copying, all of a program.
+/// Leaves a program only the commands of a path, and those below it. The others keep their place but not
+/// their name, and nothing of what they are: a call is then parsed without copying all of a program.
+/// Before them stand only words that cannot be taken for a command's name: see [`Shape`].
 fn keep_only(command: &mut Command, path: &[String]) {
-    let (next, rest) = match path.split_first() {
-        Some((next, rest)) => (Some(next), rest),
-        None => (None, path),
-    };
+    let Some((next, rest)) = path.split_first() else { return };
     for below in command.get_subcommands_mut() {
-        match next.is_some_and(|next| below.get_name() == next) {
+        match below.get_name() == next {
             true => keep_only(below, rest),
             // A name that no word of a command line can be.
             false => *below = Command::new("\0"),

@@ -66,6 +66,6 @@ pub use crate::{
     handler::Invocation,
     options::{Options, Transport},
     policy::{Allow, Pattern, Policy},
-    serve::{HELP, serve, serve_if_asked},
+    serve::{HELP, asked, serve, serve_if_asked, serve_to_end},
     tools::Tools,
 };

@@ -44,6 +44,8 @@ pub struct Options {
     pub run_limits: RunLimits,
     /// What clients may use.
     pub limits: Limits,
+    /// What the names of all tools begin with, such as `cli_`: for tools beside those of others.
+    pub prefix: String,
     /// The names of files that are offered as resources.
     pub manifests: Vec<String>,
     pub(crate) handlers: Vec<(String, Handler)>,

@@ -81,25 +81,22 @@ pub async fn serve(command: Command, options: Options) -> Result<(), Error> {
 /// What else may stand there: `--allow write`, `--allow PATTERN` and `--deny PATTERN`, any number of
 /// times, and `--help`.
 pub fn serve_if_asked(command: Command, options: Options) -> Option<ExitCode> {
+    let asked = asked(&command, options)?;
+    Some(asked.map_or_else(|code| code, |options| serve_to_end(command, options)))
+}
+
+/// The options with what `--serve` and the flags after it say, when that is how the program was started;
+/// or the code to end with, when they are wrong or ask for help. For programs that decide more by what
+/// is allowed; then [`serve_to_end`] serves.
+pub fn asked(command: &Command, options: Options) -> Option<Result<Options, ExitCode>> {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
-    is_asked(args.first()?).then(|| run(command, options, args))
+    let is_asked = is_asked(args.first()?);
+    is_asked.then(|| with_flags(command, options, args).map_err(|wrong| wrong.tell()))
 }
 
-/// Whether an argument asks for serving.
-fn is_asked(arg: &OsStr) -> bool {
-    arg.to_str().is_some_and(|arg| arg == "--serve" || arg.starts_with("--serve="))
-}
-
-fn run(command: Command, options: Options, args: Vec<OsString>) -> ExitCode {
-    let options = match with_flags(&command, options, args) {
-        Ok(options) => options,
-        Err(Asked::Clap(error)) => {
-            // When nobody reads what is wrong the code still says so.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
-        }
-        Err(Asked::Wrong(error)) => return fail(&error, 2),
-    };
+/// Serves as [`serve`] does, in a program that has no runtime of its own, and says with which code to
+/// end.
+pub fn serve_to_end(command: Command, options: Options) -> ExitCode {
     let is_stdio = options.transport == Transport::Stdio;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let served = match runtime {
@@ -116,11 +113,30 @@ fn run(command: Command, options: Options, args: Vec<OsString>) -> ExitCode {
     served.map_or_else(|error| fail(&error, 1), |()| ExitCode::SUCCESS)
 }
 
+/// Whether an argument asks for serving.
+fn is_asked(arg: &OsStr) -> bool {
+    arg.to_str().is_some_and(|arg| arg == "--serve" || arg.starts_with("--serve="))
+}
+
 /// Why the flags cannot be followed.
-enum Asked {
+enum Wrong {
     /// They are wrong for clap, or ask for help.
     Clap(clap::Error),
-    Wrong(Error),
+    Options(Error),
+}
+
+impl Wrong {
+    /// Says so, and gives the code to end with.
+    fn tell(self) -> ExitCode {
+        match self {
+            Self::Clap(error) => {
+                // When nobody reads what is wrong the code still says so.
+                let _ = error.print();
+                ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+            }
+            Self::Options(error) => fail(&error, 2),
+        }
+    }
 }
 
 /// The options, with what who starts the program says.
@@ -128,17 +144,17 @@ fn with_flags(
     command: &Command,
     mut options: Options,
     args: Vec<OsString>,
-) -> Result<Options, Asked> {
-    let matches = flags(command).try_get_matches_from(args).map_err(Asked::Clap)?;
+) -> Result<Options, Wrong> {
+    let matches = flags(command).try_get_matches_from(args).map_err(Wrong::Clap)?;
     let texts = |id: &str| matches.get_many::<String>(id).into_iter().flatten();
     if let Some(given) = matches.get_one::<String>("serve").filter(|given| !given.is_empty()) {
-        options.transport = Transport::new(given).map_err(Asked::Wrong)?;
+        options.transport = Transport::new(given).map_err(Wrong::Options)?;
     }
     for allow in texts("allow") {
-        options.policy.allow.push(Allow::new(allow).map_err(Asked::Wrong)?);
+        options.policy.allow.push(Allow::new(allow).map_err(Wrong::Options)?);
     }
     for deny in texts("deny") {
-        options.policy.deny.push(deny.parse().map_err(Asked::Wrong)?);
+        options.policy.deny.push(deny.parse().map_err(Wrong::Options)?);
     }
     Ok(options)
 }

@@ -37,7 +37,7 @@ impl Tools {
         if let Some(message) = &options.mistake {
             return Err(Error::Options { message: message.clone() });
         }
-        let tree = Tree::new(&command, &options.policy)?;
+        let tree = Tree::new(&command, &options.policy, &options.prefix)?;
         check_handlers(&command, &options)?;
         let runner = Arc::new(runner(&command, &options)?);
         let Tree { leaves, undeclared, withheld } = tree;
@@ -59,7 +59,8 @@ impl Tools {
             let handler = handler.map(|(_, handler)| handler.clone());
             let tool = describe(leaf, handler.as_ref());
             let run = Run { leaf: leaf.clone(), handler, runner: self.runner.clone() };
-            catalog = catalog.alias(leaf.spaced(), &leaf.tool).tool(tool, run);
+            let alias = format!("{}{}", self.options.prefix, leaf.spaced());
+            catalog = catalog.alias(alias, &leaf.tool).tool(tool, run);
         }
         catalog = self.add_version(catalog);
         let shown: Vec<&Leaf> = self.leaves.iter().map(AsRef::as_ref).collect();
@@ -70,6 +71,7 @@ impl Tools {
     fn add_version(&self, catalog: Catalog) -> Catalog {
         let (name, alias) = VERSION;
         let path = [name.to_owned()];
+        let tool = format!("{}{name}", self.options.prefix);
         let is_offered = self.options.policy.offers(&path, Some(Effect::Read));
         let is_taken = self.command.find_subcommand(name).is_some();
         let version = self.command.get_version().or(self.command.get_long_version());
@@ -78,8 +80,10 @@ impl Tools {
         }
         let text = self.command.render_long_version().trim().to_owned();
         let program = self.command.get_name();
-        let tool = Tool::new(name, format!("The version of {program}")).read_only();
-        catalog.alias(alias, name).tool(tool, move |call: Call| {
+        let alias = format!("{}{alias}", self.options.prefix);
+        let catalog = catalog.alias(alias, &tool);
+        let tool = Tool::new(tool, format!("The version of {program}")).read_only();
+        catalog.tool(tool, move |call: Call| {
             let outcome = match call.arguments.is_empty() {
                 true => Outcome::text(text.clone()),
                 false => Outcome::error("the tool takes no arguments"),

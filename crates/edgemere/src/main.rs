@@ -17,6 +17,9 @@ use std::process::ExitCode;
 use self::failure::Failure;
 
 fn main() -> ExitCode {
+    if let Some(code) = cli::serve::if_asked() {
+        return code;
+    }
     cli::parse().run().unwrap_or_else(|error| {
         let failure = Failure::of(error);
         terminal::report(&failure);

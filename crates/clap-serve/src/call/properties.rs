@@ -282,7 +282,7 @@ fn arguments(leaf: &Leaf, pool: &[Value], is_left_out: &[bool]) -> Map<String, V
             given.insert(argument.name.clone(), value.clone());
         }
     }
-    if is_left_out.first() == is_left_out.last() && is_left_out.len() % 7 == 0 {
+    if is_left_out.first() == is_left_out.last() && is_left_out.len().is_multiple_of(7) {
         given.insert("help".to_owned(), json!(true));
     }
     given
@@ -342,7 +342,7 @@ proptest! {
     ) {
         let command = command(&plan, "program", 0, &mut 0);
         command.clone().debug_assert();
-        let tree = Tree::new(&command, &Policy::default()).unwrap();
+        let tree = Tree::new(&command, &Policy::default(), "").unwrap();
         for leaf in &tree.leaves {
             let schema = leaf.input_schema();
             prop_assert!(jsonschema::draft202012::meta::is_valid(&schema), "{schema:#}");

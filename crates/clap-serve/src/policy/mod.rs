@@ -78,15 +78,23 @@ impl Policy {
         given.map(|(effect, _)| effect).chain(declared).chain(secret).max()
     }
 
-    /// Whether a command of this effect is offered. One that nobody has declared is not.
-    pub(crate) fn offers(&self, path: &[String], effect: Option<Effect>) -> bool {
+    /// The gravest effect of what is offered: reading, unless more is allowed.
+    pub fn gravest(&self) -> Effect {
         let allowed = self.allow.iter().filter_map(|allow| match allow {
             Allow::Effect(effect) => Some(*effect),
             Allow::Only(_) => None,
         });
-        let gravest = allowed.max().unwrap_or(Effect::Read).min(Effect::Destructive);
-        let is_allowed = effect.is_some_and(|effect| effect <= gravest);
-        is_allowed && self.is_among(path) && !any(&self.deny, |one| one.covers(path))
+        allowed.max().unwrap_or(Effect::Read).min(Effect::Destructive)
+    }
+
+    /// Whether a command of this effect is offered. One that nobody has declared is not.
+    pub(crate) fn offers(&self, path: &[String], effect: Option<Effect>) -> bool {
+        effect.is_some_and(|effect| effect <= self.gravest()) && self.considers(path)
+    }
+
+    /// Whether a command is offered when its effect is allowed.
+    pub(crate) fn considers(&self, path: &[String]) -> bool {
+        self.is_among(path) && !any(&self.deny, |one| one.covers(path))
     }
 
     /// Whether an argument of a command is offered.

@@ -222,8 +222,9 @@ impl Shape {
 impl Never {
     /// Whether a value may stand there.
     pub(crate) fn allows(self, word: &str) -> bool {
-        !(self.dash && word.starts_with('-'))
-            && !self.delimiter.is_some_and(|one| word.contains(one))
+        let is_dashed = self.dash && word.starts_with('-');
+        let is_split = self.delimiter.is_some_and(|one| word.contains(one));
+        !is_dashed && !is_split
     }
 }
 

@@ -55,11 +55,11 @@ impl Leaf {
 
 impl Tree {
     /// The commands of a program that a policy offers.
-    pub(crate) fn new(command: &Command, policy: &Policy) -> Result<Self, Error> {
+    pub(crate) fn new(command: &Command, policy: &Policy, prefix: &str) -> Result<Self, Error> {
         let mut built = command.clone();
         built.build();
         let mut tree = Self { leaves: Vec::new(), undeclared: Vec::new(), withheld: 0 };
-        let walk = Walk { built: &built, policy };
+        let walk = Walk { built: &built, policy, prefix };
         walk.visit(&mut tree, command, &[&built], &mut Vec::new(), None);
         tree.check_names()?;
         Ok(tree)
@@ -81,6 +81,8 @@ impl Tree {
 struct Walk<'a> {
     built: &'a Command,
     policy: &'a Policy,
+    /// What the names of all tools begin with.
+    prefix: &'a str,
 }
 
 impl Walk<'_> {
@@ -149,7 +151,8 @@ impl Walk<'_> {
             Some(leaf) => tree.leaves.push(leaf),
             None => {
                 tree.withheld += 1;
-                tree.undeclared.extend(effect.is_none().then(|| known_as.join(" ")));
+                let is_open = effect.is_none() && self.policy.considers(&known_as);
+                tree.undeclared.extend(is_open.then(|| known_as.join(" ")));
             }
         }
     }
@@ -174,7 +177,7 @@ impl Walk<'_> {
         let description = description(levels.last()?, known_as, &rules, &arguments);
         let mut parser = self.built.clone();
         keep_only(&mut parser, path);
-        let (path, tool) = (path.to_vec(), known_as.join("_"));
+        let (path, tool) = (path.to_vec(), format!("{}{}", self.prefix, known_as.join("_")));
         Some(Leaf { tool, description, effect, arguments, rules, parser, path })
     }
 

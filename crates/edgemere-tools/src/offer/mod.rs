@@ -25,13 +25,21 @@ use crate::toolbox::Toolbox;
 pub struct Offer {
     pub(crate) executor: Executor,
     tables: Tables,
+    beside: Option<Arc<dyn Fn(Catalog) -> Catalog + Send + Sync>>,
 }
 
 impl Offer {
     /// Offers what the executor can do; changes of tables are told through the server.
     pub fn new(executor: Executor, server: &Server) -> Self {
         let tables = Tables::new(executor.clone(), server.clone());
-        Self { executor, tables }
+        Self { executor, tables, beside: None }
+    }
+
+    /// Offers also what this adds to the catalog of a file, every time that one is made.
+    #[must_use]
+    pub fn beside(mut self, add: impl Fn(Catalog) -> Catalog + Send + Sync + 'static) -> Self {
+        self.beside = Some(Arc::new(add));
+        self
     }
 
     /// The tables that there are; nothing when nobody can say.
@@ -63,6 +71,9 @@ impl Offer {
             .resources(resources::Declared::new(&toolbox, &self.executor))
             .resources(self.tables.clone())
             .completions(complete::Names::new(&self.executor));
-        Ok(catalog)
+        Ok(match &self.beside {
+            Some(add) => add(catalog),
+            None => catalog,
+        })
     }
 }

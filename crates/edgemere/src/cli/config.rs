@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use clap_serve::{CommandExt as _, Effect};
 use edgemere_command::Kind;
 
 use crate::config::{self, ClientKeys, Config, Entry, FILE_NAME, Flags, NodeKeys};
@@ -15,7 +16,9 @@ use crate::terminal;
 /// Show the configuration and where it came from, or write a file of it
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
+    #[command(effect = Effect::Read)]
     Show(Box<Show>),
+    #[command(effect = Effect::Write)]
     Init(Init),
 }
 

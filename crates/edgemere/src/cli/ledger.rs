@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap_serve::{CommandExt as _, Effect};
 use edgemere_command::Kind;
 use edgemere_ledger::{Cut, Ledger};
 
@@ -15,8 +16,10 @@ use crate::terminal;
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     /// Check every entry of the ledger
+    #[command(effect = Effect::Read)]
     Verify(Where),
     /// Cut a damaged ledger back to its last whole entry; what is cut is saved beside it
+    #[command(effect = Effect::Destructive)]
     Repair(Where),
 }
 

@@ -10,6 +10,7 @@ mod ledger;
 mod mcp;
 mod node;
 mod run;
+pub(crate) mod serve;
 mod shell;
 mod signals;
 mod sql;
@@ -20,6 +21,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_serve::{CommandExt as _, Effect};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::config::{Config, Entry, Flags, LogKeys, keys};
@@ -55,7 +57,9 @@ enum Command {
     Node(node::Node),
     Demo(demo::Demo),
     Run(run::Run),
+    #[command(effect = Effect::Read)]
     Sql(sql::Sql),
+    #[command(effect = Effect::Write)]
     Import(import::Import),
     Shell(shell::Shell),
     Mcp(Box<mcp::Mcp>),

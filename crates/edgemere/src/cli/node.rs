@@ -69,6 +69,7 @@ pub(super) fn options(config: &Config) -> anyhow::Result<Options> {
         let hint = "leave out --master, or give the other roles alone: --role operator,query";
         return Err(Failure::input(message).with_hint(hint).into());
     }
+    let has_cli_tools = config.text(&keys::CLI_TOOLS) == "true";
     Ok(Options {
         name: config.text(&keys::NAME).into(),
         roles,
@@ -84,6 +85,7 @@ pub(super) fn options(config: &Config) -> anyhow::Result<Options> {
         access: parse(config.text(&keys::ACCESS))?,
         agent_access: parse(config.text(&keys::AGENT_ACCESS))?,
         tools: Origin::of(config.get(&keys::TOOLS)),
+        beside: has_cli_tools.then_some(super::serve::beside),
         storage: storage(config)?,
         limits: limits(config)?,
     })

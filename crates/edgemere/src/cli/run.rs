@@ -44,15 +44,19 @@ pub(crate) struct Run {
 impl Run {
     pub(super) fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
         let client = client(config)?;
-        let question = Question {
+        let reply = client_runtime()?.block_on(client.ask(&self.question()))?;
+        terminal::print_reply(&reply)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// What the node is asked.
+    pub(super) fn question(self) -> Question {
+        Question {
             command: self.command.join(" "),
             destination: self.destination,
             subset: self.subset,
             timeout_s: self.timeout,
-        };
-        let reply = client_runtime()?.block_on(client.ask(&question))?;
-        terminal::print_reply(&reply)?;
-        Ok(ExitCode::SUCCESS)
+        }
     }
 }
 

@@ -163,6 +163,17 @@ pub(crate) static TOOLS: Key = Key {
     default: Default::Unset("the tools that come with Edgemere"),
 };
 
+/// Whether agents have the command line, too.
+pub(crate) static CLI_TOOLS: Key = Key {
+    name: "cli-tools",
+    variable: "EDGEMERE_CLI_TOOLS",
+    value_name: "true|false",
+    help: "Whether agents have the commands of this command line as tools, too, within their access: \
+           \"edgemere --serve\" offers them alone",
+    form: Form::Switch,
+    default: Default::Fixed("false"),
+};
+
 /// The memory of one query.
 pub(crate) static QUERY_MEMORY: Key = Key {
     name: "query-memory",
@@ -275,7 +286,7 @@ pub(crate) static LOG_FORMAT: Key = Key {
 };
 
 /// Every key. A default may depend only on keys before.
-pub(crate) static ALL: [&Key; 25] = [
+pub(crate) static ALL: [&Key; 26] = [
     &NAME,
     &ROLE,
     &DATA,
@@ -290,6 +301,7 @@ pub(crate) static ALL: [&Key; 25] = [
     &ACCESS,
     &AGENT_ACCESS,
     &TOOLS,
+    &CLI_TOOLS,
     &QUERY_MEMORY,
     &QUERY_MEMORY_TOTAL,
     &QUERY_SPILL,

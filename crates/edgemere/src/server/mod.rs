@@ -44,6 +44,9 @@ const DRAIN_MAX: Duration = Duration::from_secs(5);
 /// How many connections a port may have. Every node that follows a master has one open.
 const CONNECTIONS_MAX: usize = 10_000;
 
+/// Makes the tools beside those of the file, for a node that is reached at this address.
+pub(crate) type Beside = fn(SocketAddr, Access) -> Result<clap_serve::Tools, clap_serve::Error>;
+
 /// What a node is started with.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
@@ -75,6 +78,8 @@ pub(crate) struct Options {
     pub(crate) agent_access: Access,
     /// The tools for agents.
     pub(crate) tools: Origin,
+    /// Tools for agents that come from elsewhere.
+    pub(crate) beside: Option<Beside>,
     /// How its rows are kept.
     pub(crate) storage: storage::Options,
     /// What queries may use.
@@ -129,7 +134,9 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
     });
     let has_joined = join(&node).await?;
     let state = State::new(Arc::clone(&node), options.access, options.agent_access);
-    let mcp = Mcp::start(&state, options.tools).await.map_err(BadTools)?;
+    let beside = options.beside.map(|beside| beside(node.settings().http, options.agent_access));
+    let beside = beside.transpose()?;
+    let mcp = Mcp::start(&state, options.tools, beside).await.map_err(BadTools)?;
     let guard = Arc::new(Guard::new(key)?);
     let http = Port {
         name: "http",

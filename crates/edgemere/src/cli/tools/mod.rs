@@ -13,6 +13,7 @@ mod validate;
 
 use std::process::ExitCode;
 
+use clap_serve::{CommandExt as _, Effect};
 use edgemere_command::{Access, Kind, Principal, near};
 use edgemere_tools::{Executor, Origin, Tool, Toolbox, agent};
 
@@ -24,11 +25,17 @@ use crate::server::BadTools;
 /// Look at the tools that agents have, call them and check their files
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
+    #[command(effect = Effect::Read)]
     List(list::List),
+    #[command(effect = Effect::Read)]
     Show(show::Show),
+    #[command(effect = Effect::Destructive)]
     Call(call::Call),
+    #[command(effect = Effect::Read)]
     Test(test::Test),
+    #[command(effect = Effect::Read)]
     Validate(validate::Validate),
+    #[command(effect = Effect::Read)]
     Schema(schema::Schema),
 }
 

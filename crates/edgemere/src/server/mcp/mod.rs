@@ -53,11 +53,19 @@ impl fmt::Debug for Mcp {
 
 impl Mcp {
     /// Loads the tools and is ready to serve them. A bad file is an error.
-    pub(super) async fn start(state: &Arc<State>, tools: Origin) -> Result<Self, Problems> {
+    pub(super) async fn start(
+        state: &Arc<State>,
+        tools: Origin,
+        beside: Option<clap_serve::Tools>,
+    ) -> Result<Self, Problems> {
         let server = Server::new(identity(), Limits::default());
         let commands = Arc::new(NodeCommands(Arc::clone(state)));
         let executor = Executor::new(commands, agent(state));
         let offer = Offer::new(executor, &server);
+        let offer = match beside {
+            Some(beside) => offer.beside(move |catalog| beside.add_to(catalog)),
+            None => offer,
+        };
         let live = Live::start(server.clone(), offer, tools).await?;
         let mcp = Self { server, live };
         state.metrics.add(Box::new(Figures(mcp.server.clone())));

@@ -1,0 +1,115 @@
+//! `edgemere --serve`: the commands of this very command line as tools for agents.
+//!
+//! What each command does is declared where it is listed, in `cli`. Here is what is not for agents:
+//! commands that do not end, and arguments that would let an agent choose a file or a machine. A node
+//! with `cli-tools` offers the same beside the tools of its file.
+
+mod run;
+
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+use clap_serve::{Allow, Effect, Options, Tools};
+use edgemere_command::Access;
+
+use super::Cli;
+use crate::config::keys;
+
+/// Commands that run until they are stopped, ask a person, or write the files of other programs; what
+/// calls tools that may do anything; and what would show the lines of any file.
+const NOT_FOR_AGENTS: [&str; 7] =
+    ["node", "demo", "shell", "mcp *", "completions", "tools call", "tools validate"];
+
+/// Arguments that are the choice of who starts the server: files of this machine, other machines, and
+/// how a terminal looks.
+const NOT_FOR_AGENTS_TO_CHOOSE: [&str; 8] = [
+    "--config",
+    "--node",
+    "--tools",
+    "--data",
+    "--color",
+    "--log",
+    "--log-format",
+    "config show --*",
+];
+
+/// The files that are offered as resources.
+const MANIFESTS: [&str; 3] = ["edgemere.toml", "tools.yaml", "*.al"];
+
+/// What the names of tools beside those of a file begin with.
+const PREFIX: &str = "cli_";
+
+/// Serves, when `--serve` is the first argument, and gives the exit code.
+pub(crate) fn if_asked() -> Option<ExitCode> {
+    let command = Cli::command();
+    let options = clap_serve::asked(&command, options())?;
+    let served = options.map(|options| {
+        let options = run::handled(options, None);
+        clap_serve::serve_to_end(command, options)
+    });
+    Some(served.unwrap_or_else(|code| code))
+}
+
+/// The same commands beside the tools of a node's file, for this node.
+pub(super) fn beside(http: SocketAddr, access: Access) -> Result<Tools, clap_serve::Error> {
+    let node = format!("http://{http}");
+    let mut options = options();
+    PREFIX.clone_into(&mut options.prefix);
+    options.policy.allow.extend(allowed(access).map(Allow::Effect));
+    options.environment = options.environment.set(keys::NODE.variable, &node);
+    Tools::new(Cli::command(), run::handled(options, Some(node)))
+}
+
+fn options() -> Options {
+    Options::new().deny(NOT_FOR_AGENTS).deny(NOT_FOR_AGENTS_TO_CHOOSE).manifests(MANIFESTS)
+}
+
+/// What agents are offered beside reading.
+fn allowed(access: Access) -> Option<Effect> {
+    match access {
+        Access::Read => None,
+        Access::Write => Some(Effect::Write),
+        Access::Admin => Some(Effect::Destructive),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(options: Options) -> Vec<String> {
+        let tools = Tools::new(Cli::command(), run::handled(options, None)).unwrap();
+        assert_eq!(tools.undeclared, Vec::<String>::new(), "say what these do");
+        tools.names().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn agents_are_offered_what_reads() {
+        let expected = [
+            "run",
+            "sql",
+            "tools_list",
+            "tools_show",
+            "tools_test",
+            "tools_schema",
+            "config_show",
+            "ledger_verify",
+        ];
+        assert_eq!(names(options()), expected);
+    }
+
+    #[test]
+    fn more_is_offered_when_it_is_allowed() {
+        let write = names(options().allow(["write"]));
+        let more = ["import", "config_init"];
+        assert!(more.iter().all(|name| write.contains(&(*name).to_owned())), "{write:?}");
+        assert!(!write.contains(&"ledger_repair".to_owned()));
+        let all = names(options().allow(["destructive"]));
+        assert!(all.contains(&"ledger_repair".to_owned()), "{all:?}");
+        for never in ["node", "demo", "shell", "mcp", "mcp_install", "tools_call", "tools_validate"]
+        {
+            assert!(!all.contains(&never.to_owned()), "{never}");
+        }
+    }
+}

@@ -69,3 +69,8 @@ pub use crate::{
     serve::{HELP, asked, serve, serve_if_asked, serve_to_end},
     tools::Tools,
 };
+
+/// The guide's code is compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guides/clap-serve.md")]
+struct Guide;

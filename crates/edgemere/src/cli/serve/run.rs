@@ -47,10 +47,15 @@ async fn ask(
     let question = run.question();
     let command = edgemere_command::parse(&question.command)
         .map_err(|error| Failure::of_command(error, &question.command))?;
-    if effect(command.effect()) > gravest {
-        let (name, what) = (command.declaration().name, command.effect());
-        let message = format!("\"{name}\" is not offered to agents: it is more than {gravest}");
-        let hint = format!("whoever starts the server can allow it ({what:?}): --allow write");
+    let needed = effect(command.effect());
+    if needed > gravest {
+        let name = command.declaration().name;
+        let message = format!("agents may not do what \"{name}\" does: it is {needed}");
+        let hint = match (needed, &node) {
+            (Effect::Secret, _) => "it is for people alone: \"edgemere run\"".to_owned(),
+            (_, None) => format!("who starts the server can allow it: --allow {needed}"),
+            (_, Some(_)) => "who starts the node can allow it: --agent-access".to_owned(),
+        };
         return Err(Failure::new(Kind::Denied, message).with_hint(hint).into());
     }
     let url = node.as_deref().unwrap_or(config.text(&keys::NODE));

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use crate::support::{edgemere, parts, run};
 
 /// A value of every key that is not its default: as a flag, and as TOML.
-const VALUES: [(&str, &str, &str); 25] = [
+const VALUES: [(&str, &str, &str); 26] = [
     ("name", "plant 1", "\"plant 1\""),
     ("role", "master,query", "[\"master\", \"query\"]"),
     ("data", "/d", "\"/d\""),
@@ -22,6 +22,7 @@ const VALUES: [(&str, &str, &str); 25] = [
     ("access", "read", "\"read\""),
     ("agent-access", "write", "\"write\""),
     ("tools", "/t.yaml", "\"/t.yaml\""),
+    ("cli-tools", "true", "true"),
     ("query-memory", "64MiB", "\"64MiB\""),
     ("query-memory-total", "2GB", "\"2GB\""),
     ("query-spill", "0", "\"0\""),

@@ -4,6 +4,7 @@ mod access;
 mod answers;
 mod network;
 mod reload;
+mod serve;
 mod shipped;
 mod stdio;
 

@@ -24,6 +24,7 @@ impl Output {
         }
         let mut kept = Kept::new(bytes_max);
         kept.push(self.text.as_bytes());
+        kept.seen = kept.seen.max(self.bytes);
         Self { bytes: self.bytes, ..kept.output() }
     }
 }

@@ -19,6 +19,7 @@ mod check;
 mod commands;
 mod execute;
 mod file;
+mod no_node;
 mod offer;
 mod parser;
 mod problem;

@@ -16,6 +16,7 @@ use serde_json::Value;
 use self::testing::Testing;
 use crate::bound::{Bound, Ready};
 use crate::commands::{Answer, Commands, Failure, Wanted};
+use crate::no_node::NoNode;
 use crate::result::rows::Given;
 use crate::result::{Budget, Provenance, streamed, value};
 use crate::tool::{Kind as ToolKind, Tool};
@@ -38,6 +39,11 @@ impl Executor {
     /// Calls are carried out by these commands, for a principal where the transport knows none.
     pub fn new(commands: Arc<dyn Commands>, principal: Principal) -> Self {
         Self { commands, principal }
+    }
+
+    /// Calls of tools that run programs are carried out, and all others fail.
+    pub fn without_node(principal: Principal) -> Self {
+        Self::new(Arc::new(NoNode), principal)
     }
 
     /// What carries out commands.

@@ -67,8 +67,7 @@ impl Executor {
             return Ok(());
         }
         let (name, tool) = (principal.name(), &tool.name);
-        let message =
-            format!("{name} may not call \"{tool}\": it needs the permission to {effect}");
+        let message = format!("{name} may not run \"{tool}\": it needs the permission to {effect}");
         let hint = "whoever runs the node gives it: \"agent_access\", or \"effect: read\" of a tool \
                     that changes nothing";
         Err(Failure::new(Kind::Denied, message, Some(hint.to_owned())))

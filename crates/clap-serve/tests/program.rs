@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use clap_serve::program::{End, Environment, META, Program, Ran, RunError, RunLimits};
+use clap_serve::program::{End, Environment, META, Program, Ran, RunError, RunLimits, all_ended};
 use mcp_serve::{Content, Context, Outcome, Principal};
 use rustix::process::{Pid, test_kill_process, test_kill_process_group};
 use serde_json::json;
@@ -158,6 +158,9 @@ async fn dropping_a_run_ends_the_program_and_its_children() {
     let pids = pids(&file, 3).unwrap();
     assert!(pids.iter().all(|pid| !is_gone(*pid)));
     running.abort();
+    assert!(running.await.is_err_and(|error| error.is_cancelled()));
+    all_ended().await;
+    assert!(is_gone(pids[0]), "whoever ends the process has waited for it");
     gone(&pids).await;
 }
 

@@ -1,8 +1,45 @@
-//! What a call asks for: one command, with every value in its place.
+//! What a call asks for: one command, or one program, with every value in its place.
 
 use std::time::Duration;
 
+use clap_serve::program::Program;
 use serde_json::{Map, Value};
+
+/// What a call is, with its arguments in place.
+#[derive(Clone, Debug)]
+pub enum Ready {
+    /// A command of a node.
+    Command(Bound),
+    /// A program of this machine.
+    Program(Box<BoundProgram>),
+}
+
+impl Ready {
+    /// The command that it is, when it is one.
+    pub fn command(self) -> Option<Bound> {
+        match self {
+            Self::Command(bound) => Some(bound),
+            Self::Program(_) => None,
+        }
+    }
+
+    /// The program that it is, when it is one.
+    pub fn program(self) -> Option<BoundProgram> {
+        match self {
+            Self::Command(_) => None,
+            Self::Program(bound) => Some(*bound),
+        }
+    }
+}
+
+/// A program that is ready to be run.
+#[derive(Clone, Debug)]
+pub struct BoundProgram {
+    /// The program with its words: every value is one of them, or a part of one.
+    pub program: Program,
+    /// The arguments that it was made of, with defaults.
+    pub arguments: Map<String, Value>,
+}
 
 /// A command that is ready to be carried out.
 #[derive(Clone, Debug, PartialEq)]

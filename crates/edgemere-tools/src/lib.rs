@@ -7,6 +7,7 @@
 //!    template is a command that only reads, every path compiles and every schema is one.
 //! 2. [`Tool::bind`] checks a call's arguments against the tool's schema (`arguments`) and puts each
 //!    into its place as one value (`template`). Text never becomes a command or SQL.
+//!    Of a tool of type `cli` that is a program with its words (`template/line.rs`).
 //! 3. Whoever carries the [`Bound`] command out gives the reply's JSON to [`Parser::apply`]
 //!    (`parser`), which picks the answer out of it.
 //!
@@ -18,6 +19,7 @@ mod check;
 mod commands;
 mod execute;
 mod file;
+mod no_node;
 mod offer;
 mod parser;
 mod problem;
@@ -30,7 +32,8 @@ mod toolbox;
 mod words;
 
 pub use arguments::{ArgumentError, ArgumentErrors};
-pub use bound::Bound;
+pub use bound::{Bound, BoundProgram, Ready};
+pub use clap_serve::program::all_ended as programs_ended;
 pub use commands::{Answer, Commands, Events, Failure, Wanted};
 pub use execute::{Executor, agent};
 pub use file::schema;

@@ -5,9 +5,10 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::arguments::{ArgumentErrors, Arguments};
-use crate::bound::Bound;
+use crate::bound::{Bound, Ready};
 use crate::parser::Parser;
 use crate::template::Plan;
+use crate::template::line::Line;
 
 /// A tool that was checked.
 #[derive(Clone, Debug)]
@@ -33,16 +34,20 @@ pub struct Tool {
     /// Where it is declared.
     pub position: Position,
     pub(crate) arguments: Arguments,
-    pub(crate) plan: Plan,
+    pub(crate) work: Work,
     pub(crate) parser: Option<Parser>,
 }
 
 impl Tool {
     /// A call's arguments, checked, with defaults, and bound as values. All that is wrong is told at
     /// once.
-    pub fn bind(&self, arguments: &Map<String, Value>) -> Result<Bound, ArgumentErrors> {
+    pub fn bind(&self, arguments: &Map<String, Value>) -> Result<Ready, ArgumentErrors> {
         let (arguments, errors) = self.arguments.check(arguments);
-        match (self.plan.bind(arguments), errors.is_empty()) {
+        let bound = match &self.work {
+            Work::Command(plan) => plan.bind(arguments).map(Ready::Command),
+            Work::Program(line) => line.bind(arguments).map(Box::new).map(Ready::Program),
+        };
+        match (bound, errors.is_empty()) {
             (bound, true) => bound,
             (bound, false) => Err(errors.and(bound.err())),
         }
@@ -57,8 +62,9 @@ impl Tool {
     /// without arguments. Planning it gives the schema of the answers.
     pub fn sample(&self) -> Option<Bound> {
         let is_sql = matches!(self.kind, Kind::NetworkSql | Kind::LocalSql);
-        let arguments = is_sql.then(|| self.plan.sample(&self.input_schema)).flatten()?;
-        self.plan.bind(arguments).ok()
+        let Work::Command(plan) = &self.work else { return None };
+        let arguments = is_sql.then(|| plan.sample(&self.input_schema)).flatten()?;
+        plan.bind(arguments).ok()
     }
 }
 
@@ -73,8 +79,17 @@ pub enum Kind {
     LocalSql,
     /// What the server knows of itself, by the name in `method`.
     Internal,
-    /// A command line. The form is checked; it cannot be called yet.
+    /// A program of this machine.
     Cli,
+}
+
+/// What a tool does, with holes for its arguments.
+#[derive(Clone, Debug)]
+pub(crate) enum Work {
+    /// A command of a node.
+    Command(Plan),
+    /// A program of this machine.
+    Program(Line),
 }
 
 /// What clients may be told of a tool's effects, as MCP's annotations.

@@ -111,7 +111,8 @@ impl Target<'_> {
         let mut targets = Vec::new();
         for tool in toolbox.tools() {
             let arguments = harmless(&tool.name).as_object().unwrap().clone();
-            let bound = tool.bind(&arguments).unwrap_or_else(|e| panic!("{}: {e}", tool.name));
+            let ready = tool.bind(&arguments).unwrap_or_else(|e| panic!("{}: {e}", tool.name));
+            let bound = ready.command().unwrap();
             let properties = tool.input_schema["properties"].as_object().unwrap();
             for argument in properties.keys() {
                 targets.push(Target {
@@ -141,8 +142,8 @@ impl Target<'_> {
                 assert!(!told.contains(".rs:"), "{what}");
                 false
             }
-            Ok(bound) => {
-                self.check(text, &bound);
+            Ok(ready) => {
+                self.check(text, &ready.command().unwrap());
                 true
             }
         }
@@ -331,6 +332,7 @@ static TEXTS_TOOLBOX: LazyLock<Toolbox> =
 fn check_texts(toolbox: &Toolbox, one: &str, two: &str) {
     let arguments = json!({"one": one, "two": two, "three": two, "four": one});
     let bound = toolbox.tool("texts").unwrap().bind(arguments.as_object().unwrap()).unwrap();
+    let bound = bound.command().unwrap();
     let texts = quoted(&bound.command);
     assert_eq!(texts[0], format!("pre_{one}"));
     let sql = query(&bound);
@@ -345,6 +347,7 @@ fn check_texts(toolbox: &Toolbox, one: &str, two: &str) {
     assert_eq!(sql, expected);
     let arguments = json!({"one": one, "two": two});
     let bound = toolbox.tool("words").unwrap().bind(arguments.as_object().unwrap()).unwrap();
+    let bound = bound.command().unwrap();
     assert_eq!(quoted(&bound.command), [format!("a.{one}.b"), format!("it's {two}")]);
     assert_eq!(edgemere_command::parse(&bound.command).unwrap().declaration().name, "get columns");
 }

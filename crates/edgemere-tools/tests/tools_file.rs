@@ -33,7 +33,9 @@ fn object(value: Value) -> Map<String, Value> {
 }
 
 fn bind(tool: &Tool, arguments: Value) -> Bound {
-    tool.bind(&object(arguments)).unwrap_or_else(|errors| panic!("{}: {errors}", tool.name))
+    let ready =
+        tool.bind(&object(arguments)).unwrap_or_else(|errors| panic!("{}: {errors}", tool.name));
+    ready.command().unwrap()
 }
 
 /// What a call becomes: the command, and where it is sent.
@@ -67,6 +69,7 @@ fn every_bad_file_is_told_all_that_is_wrong() {
         ("TOOL_DESCRIPTION", "text"),
         ("SECRET", "hunter2"),
     ]);
+    // No program is in PATH, since there is none.
     let mut files: Vec<_> = fs::read_dir(folder("tests/data/bad"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -224,8 +227,19 @@ fn what_was_added_to_the_form_of_all_else_works() {
         "blockchain insert where policy = {\"device\": {\"name\": \"a \\\"b\\\"\", \"n\": 1}} and local = true"
     );
     assert!(!toolbox.tool("site_policy").unwrap().annotations.read_only);
-    assert_eq!(toolbox.tool("disk").unwrap().kind, Kind::Cli);
-    assert!(refused(&toolbox, "disk", json!({"folder": "/"})).contains("cannot be called yet"));
+    let words = toolbox.tool("words").unwrap();
+    assert_eq!(words.kind, Kind::Cli);
+    let bound = words.bind(&object(json!({"name": "a b", "tags": ["x", "y"]}))).unwrap();
+    let program = bound.program().unwrap().program;
+    let good = folder("tests/data/good").canonicalize().unwrap();
+    assert_eq!(program.path, good.join("./words"));
+    assert_eq!(program.folder, Some(good.join("..")));
+    assert_eq!(program.args, ["list", "--name=a b", "--tag=x", "--tag=y", "--", "a b"]);
+    assert!(words.annotations.read_only && words.annotations.open_world);
+    // Nobody said what it does, so it may do anything.
+    let unknown = toolbox.tool("unknown_effect").unwrap();
+    assert!(!unknown.annotations.read_only && unknown.annotations.open_world);
+    assert!(refused(&toolbox, "words", json!({"name": "a\0b"})).contains("NUL"));
 
     let prompt = &toolbox.prompts()[0];
     assert_eq!(

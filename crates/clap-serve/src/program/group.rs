@@ -4,15 +4,43 @@
 #[cfg_attr(not(unix), path = "processes_other.rs")]
 mod processes;
 
-use std::{process::ExitStatus, time::Duration};
+use std::{process::ExitStatus, sync::LazyLock, time::Duration};
 
-use tokio::{process::Child, runtime::Handle, time::timeout};
+use tokio::{process::Child, runtime::Handle, sync::watch, time::timeout};
 
 use self::processes::Processes;
 
 /// How long a program that was killed may take to be gone. One that waits for a disk that does not
 /// answer can take for ever.
 const GONE_TIME_MAX: Duration = Duration::from_secs(1);
+
+/// How many programs are on their way to the end, with nobody who waits for them.
+static ENDING: LazyLock<watch::Sender<usize>> = LazyLock::new(|| watch::Sender::new(0));
+
+/// Ends when no program is left whose run was dropped. Whoever ends the process awaits this first: a
+/// program has its [`grace_time`](super::RunLimits::grace_time) after its run was dropped, and is killed
+/// by this process or by nobody.
+pub async fn all_ended() {
+    // The sender is never dropped.
+    let _ = ENDING.subscribe().wait_for(|count| *count == 0).await;
+}
+
+/// Counts for as long as it is there.
+#[derive(Debug)]
+struct Ending;
+
+impl Ending {
+    fn begin() -> Self {
+        ENDING.send_modify(|count| *count += 1);
+        Self
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        ENDING.send_modify(|count| *count -= 1);
+    }
+}
 
 /// A program that runs, with all that it has started. Dropping it ends them all.
 #[derive(Debug)]
@@ -59,7 +87,7 @@ impl Group {
     }
 
     /// The way to the end of one for which nobody waits.
-    async fn end_alone(mut self) {
+    async fn end_alone(mut self, _counted: Ending) {
         let grace_time = self.grace_time;
         let _ = timeout(grace_time, self.ended()).await;
         self.kill();
@@ -81,7 +109,7 @@ impl Drop for Group {
             // When the runtime ends before the time of grace, this is dropped once more.
             Some(runtime) => {
                 rest.ask_to_end();
-                runtime.spawn(rest.end_alone());
+                runtime.spawn(rest.end_alone(Ending::begin()));
             }
             None => {
                 rest.kill();

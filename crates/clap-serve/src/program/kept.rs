@@ -16,6 +16,19 @@ pub struct Output {
     pub bytes: u64,
 }
 
+impl Output {
+    /// With so many bytes of text at most.
+    pub(super) fn within(self, bytes_max: usize) -> Self {
+        if self.text.len() <= bytes_max {
+            return self;
+        }
+        let mut kept = Kept::new(bytes_max);
+        kept.push(self.text.as_bytes());
+        kept.seen = kept.seen.max(self.bytes);
+        Self { bytes: self.bytes, ..kept.output() }
+    }
+}
+
 /// The bytes that are kept while they come.
 #[derive(Debug)]
 pub(super) struct Kept {
@@ -136,5 +149,14 @@ mod tests {
         let noise = kept(1000, &[&[0xff; 5000]]);
         assert!(noise.text.len() < 1200, "{}", noise.text.len());
         assert!(kept(0, &[b"something"]).truncated);
+    }
+
+    #[test]
+    fn what_was_kept_can_be_cut_once_more() {
+        let whole = kept(100, &[b"0123456789"]);
+        assert_eq!(whole.clone().within(10), whole);
+        let cut = whole.within(4);
+        assert!(cut.truncated && cut.bytes == 10);
+        assert!(cut.text.starts_with("01\n[…") && cut.text.ends_with("]\n89"), "{}", cut.text);
     }
 }

@@ -43,7 +43,9 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use mcp_serve::Context;
 
-pub use self::{environment::Environment, kept::Output, outcome::META, start::RunError};
+pub use self::{
+    environment::Environment, group::all_ended, kept::Output, outcome::META, start::RunError,
+};
 
 /// A program and how it is run.
 #[derive(Clone, Debug)]
@@ -84,7 +86,8 @@ impl Program {
     /// where the client wants that.
     ///
     /// Dropping the future ends the program and all that it has started: first with `SIGTERM`, so that
-    /// it can take its locks away, and [`RunLimits::grace_time`] later with `SIGKILL`.
+    /// it can take its locks away, and [`RunLimits::grace_time`] later with `SIGKILL`. Whoever ends the
+    /// process meanwhile awaits [`all_ended`] first.
     ///
     /// One thing cannot be reached: what has made itself a session of its own (`setsid`) and whose
     /// parent has ended is a daemon like any other, and goes on. The call does not wait for it.
@@ -141,6 +144,15 @@ pub struct Ran {
     pub time: Duration,
     /// The limits that it ran in.
     pub limits: RunLimits,
+}
+
+impl Ran {
+    /// With so much of stdout and of stderr at most.
+    #[must_use]
+    pub fn within(self, output_bytes_max: usize) -> Self {
+        let within = |output: Output| output.within(output_bytes_max);
+        Self { stdout: within(self.stdout), stderr: within(self.stderr), ..self }
+    }
 }
 
 /// How a program ended.

@@ -32,7 +32,6 @@ pub(super) struct Drafts {
     pub(super) timeout: Option<Duration>,
     pub(super) effect: EffectForm,
     pub(super) is_internal: bool,
-    pub(super) is_cli: bool,
 }
 
 /// A template.
@@ -63,6 +62,7 @@ pub(super) fn drafts(
         }
     };
     let mut drafting = Drafting { checking, pointer, form, properties, is_short };
+    drafting.no_program();
     let (drafts, argument) = drafting.drafts()?;
     let headers = form.headers.as_ref();
     let destination = drafting.destination(headers);
@@ -74,7 +74,6 @@ pub(super) fn drafts(
         timeout: headers.and_then(|headers| headers.timeout).map(Duration::from_secs),
         effect: form.effect.unwrap_or(EffectForm::Read),
         is_internal: form.kind == Some(TypeForm::Internal),
-        is_cli: form.kind == Some(TypeForm::Cli),
     })
 }
 
@@ -124,6 +123,22 @@ impl Drafting<'_, '_> {
                 self.wrong(several.first().unwrap_or(&""), message, None);
                 None
             }
+        }
+    }
+
+    /// Tells which keys belong to programs, and this is none.
+    fn no_program(&mut self) {
+        let form = self.form;
+        let said = [
+            ("program", form.program.is_some()),
+            ("args", !form.args.is_empty()),
+            ("env", !form.env.is_empty()),
+            ("pass", !form.pass.is_empty()),
+            ("cwd", form.cwd.is_some()),
+        ];
+        for (key, _) in said.iter().filter(|(_, is_said)| *is_said) {
+            let message = format!("\"{key}\" goes with \"type: cli\" alone");
+            self.wrong(key, message, None);
         }
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::command::drafts;
 use super::tool::plan;
 use super::trial::Known;
-use super::{Checking, doubles};
+use super::{Checking, doubles, program};
 use crate::file::File;
 use crate::file::form::{EffectForm, FileForm, PromptForm, ResourceForm};
 use crate::problem::Problem;
@@ -85,6 +85,11 @@ fn resource(checking: &mut Checking<'_>, index: usize, form: &ResourceForm) -> O
     let variables = variables(checking, &format!("{pointer}/uri"), &form.uri);
     let properties: Map<String, Value> =
         variables.iter().map(|name| (name.clone(), json!({"type": "string"}))).collect();
+    if program::form(&form.command).is_some() {
+        let message = "a resource is what a command answers, and not a program";
+        checking.wrong(&format!("{pointer}/command"), message, None);
+        return None;
+    }
     let drafts = drafts(checking, &format!("{pointer}/command"), &form.command, &properties)?;
     if drafts.effect != EffectForm::Read {
         checking.wrong(&format!("{pointer}/command/effect"), "a resource is only read", None);

@@ -6,13 +6,14 @@ use serde_json::{Map, Value};
 
 use super::command::{Draft, Drafts, drafts};
 use super::trial::{self, Known};
-use super::{Checking, parser, schema};
+use super::{Checking, parser, program, schema};
 use crate::file::form::{
     AnnotationsForm, CommandForm, DetailedForm, EffectForm, LimitsForm, ToolForm,
 };
 use crate::parser::{Parser, Wanted};
+use crate::template::line::Line;
 use crate::template::{Choice, Plan, Template};
-use crate::tool::{Annotations, Kind, Limits, Tool};
+use crate::tool::{Annotations, Kind, Limits, Tool, Work};
 
 /// The tools of a file.
 pub(super) fn tools(checking: &mut Checking<'_>) -> Vec<Tool> {
@@ -34,26 +35,60 @@ fn tool(checking: &mut Checking<'_>, index: usize, form: &ToolForm) -> Option<To
     let (input_schema, arguments) = input?;
     let known = Schema::of(&input_schema);
     let command_pointer = format!("{pointer}/{key}");
-    let drafts = drafts(checking, &command_pointer, command, &known.properties);
+    let draft = match program::form(command) {
+        Some(form) => {
+            program::line(checking, &command_pointer, form, known.as_known()).map(Drafted::Program)
+        }
+        None => drafts(checking, &command_pointer, command, &known.properties)
+            .map(Box::new)
+            .map(Drafted::Command),
+    };
     let parser = of_parser(checking, &command_pointer, command, &known.properties);
-    let drafts = drafts?;
-    unused(checking, &pointer, &known, &drafts, parser.as_ref());
-    let (plan, kind) = plan(checking, &drafts, known.as_known())?;
+    let draft = draft?;
+    unused(checking, &pointer, &known, &draft, parser.as_ref());
+    let annotations = annotations(checking, &pointer, form.annotations.as_ref(), &draft);
+    let (work, kind) = match draft {
+        Drafted::Command(drafts) => {
+            let (plan, kind) = plan(checking, &drafts, known.as_known())?;
+            (Work::Command(plan), kind)
+        }
+        Drafted::Program(line) => (Work::Program(line), Kind::Cli),
+    };
     Some(Tool {
         name: form.name.clone(),
         title: form.title.clone(),
         description: form.description.trim().to_owned(),
         input_schema,
         output_schema,
-        annotations: annotations(form.annotations.as_ref(), drafts.effect),
+        annotations,
         limits: limits(form.limits.as_ref()),
         toolsets: Vec::new(),
         kind,
         position: checking.position(&format!("{pointer}/name")),
         arguments,
-        plan,
+        work,
         parser,
     })
+}
+
+/// What a tool does, by its form.
+enum Drafted {
+    Command(Box<Drafts>),
+    Program(Line),
+}
+
+impl Drafted {
+    /// Whether an argument makes a difference.
+    fn uses(&self, name: &str) -> bool {
+        match self {
+            Self::Command(drafts) => {
+                let templates = drafts.drafts.iter().chain(&drafts.destination);
+                let mut uses = templates.flat_map(|draft| draft.pieces.uses());
+                uses.any(|one| one.name == name) || drafts.argument.as_deref() == Some(name)
+            }
+            Self::Program(line) => line.uses(name),
+        }
+    }
 }
 
 /// What a schema says of a tool's arguments.
@@ -108,18 +143,12 @@ fn unused(
     checking: &mut Checking<'_>,
     pointer: &str,
     known: &Schema,
-    drafts: &Drafts,
+    draft: &Drafted,
     parser: Option<&Parser>,
 ) {
     let filtered = parser.and_then(|parser| parser.filter.as_ref()).map(|filter| &filter.wanted);
     let is_used = |name: &str| {
-        drafts
-            .drafts
-            .iter()
-            .chain(&drafts.destination)
-            .any(|draft| draft.pieces.uses().iter().any(|one| one.name == name))
-            || drafts.argument.as_deref() == Some(name)
-            || matches!(filtered, Some(Wanted::Argument(argument)) if argument == name)
+        draft.uses(name) || matches!(filtered, Some(Wanted::Argument(argument)) if argument == name)
     };
     let is_known = |name: &String| known.properties.contains_key(name);
     let required = known.required.iter().enumerate();
@@ -141,21 +170,12 @@ pub(super) fn plan(
         trial::destination(checking, destination, known);
     }
     let is_sql = drafts.drafts.iter().all(|draft| draft.pieces.query().is_some());
-    let choice = match drafts.is_cli {
-        true => {
-            drafts.drafts.iter().for_each(|draft| {
-                trial::holes(checking, draft, known);
-            });
-            Choice::Cli
-        }
-        false => choice(checking, drafts, known)?,
-    };
+    let choice = choice(checking, drafts, known)?;
     let is_sent = drafts.destination.is_some() || is_sent(&choice);
-    let kind = match (drafts.is_cli, drafts.is_internal, is_sql) {
-        (true, ..) => Kind::Cli,
-        (_, true, _) => Kind::Internal,
-        (.., true) if is_sent => Kind::NetworkSql,
-        (.., true) => Kind::LocalSql,
+    let kind = match (drafts.is_internal, is_sql) {
+        (true, _) => Kind::Internal,
+        (_, true) if is_sent => Kind::NetworkSql,
+        (_, true) => Kind::LocalSql,
         _ => Kind::Command,
     };
     let destination = drafts.destination.as_ref().map(|draft| draft.pieces.clone());
@@ -182,14 +202,29 @@ fn choice(checking: &mut Checking<'_>, drafts: &Drafts, known: Known<'_>) -> Opt
     }
 }
 
-fn annotations(form: Option<&AnnotationsForm>, effect: EffectForm) -> Annotations {
+fn annotations(
+    checking: &mut Checking<'_>,
+    pointer: &str,
+    form: Option<&AnnotationsForm>,
+    draft: &Drafted,
+) -> Annotations {
     let form = form.cloned().unwrap_or_default();
+    let (effect, is_program) = match draft {
+        Drafted::Command(drafts) => (drafts.effect, false),
+        Drafted::Program(line) => (line.effect, true),
+    };
     let reads = effect == EffectForm::Read;
+    if is_program && !reads && form.read_only_hint == Some(true) {
+        // What a command does is known; of a program there is only the file's word, and that is one.
+        let hint = "write \"effect: read\" in the command when the program changes nothing";
+        let message = "by its effect it changes something";
+        checking.wrong(&format!("{pointer}/annotations/readOnlyHint"), message, Some(hint.into()));
+    }
     Annotations {
         read_only: form.read_only_hint.unwrap_or(reads),
         destructive: form.destructive_hint.unwrap_or(effect == EffectForm::Destructive),
         idempotent: form.idempotent_hint.unwrap_or(reads),
-        open_world: form.open_world_hint.unwrap_or(false),
+        open_world: form.open_world_hint.unwrap_or(is_program),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A call of a tool, carried out: its arguments bound, the command run, and its reply made an answer.
 //! What a tool does is in its file; there is nothing here about any of them.
 
+mod program;
 mod progress;
 mod testing;
 
@@ -13,11 +14,12 @@ use mcp_serve::{Call, Outcome};
 use serde_json::Value;
 
 use self::testing::Testing;
-use crate::bound::Bound;
+use crate::bound::{Bound, Ready};
 use crate::commands::{Answer, Commands, Failure, Wanted};
+use crate::no_node::NoNode;
 use crate::result::rows::Given;
 use crate::result::{Budget, Provenance, streamed, value};
-use crate::tool::Tool;
+use crate::tool::{Kind as ToolKind, Tool};
 
 /// The argument with which an agent asks for rows while they come.
 const STREAM: &str = "stream";
@@ -37,6 +39,11 @@ impl Executor {
     /// Calls are carried out by these commands, for a principal where the transport knows none.
     pub fn new(commands: Arc<dyn Commands>, principal: Principal) -> Self {
         Self { commands, principal }
+    }
+
+    /// Calls of tools that run programs are carried out, and all others fail.
+    pub fn without_node(principal: Principal) -> Self {
+        Self::new(Arc::new(NoNode), principal)
     }
 
     /// What carries out commands.
@@ -69,7 +76,11 @@ impl Executor {
         is_testing: bool,
     ) -> Result<Outcome, Failure> {
         let testing = Testing { tool: &tool.name, is_on: is_testing };
-        let time = tool.limits.time.unwrap_or(TIME);
+        let time = match tool.kind {
+            // A program that takes too long is asked to end, and what it wrote is an answer.
+            ToolKind::Cli => time_of(tool) + program::TIME_AROUND,
+            _ => time_of(tool),
+        };
         tokio::select! {
             biased;
             () = call.cancelled() => Err(cancelled()),
@@ -86,9 +97,13 @@ impl Executor {
         testing: Testing<'_>,
     ) -> Result<Outcome, Failure> {
         testing.called(&call.arguments);
-        let bound = tool.bind(&call.arguments).map_err(|errors| {
+        let ready = tool.bind(&call.arguments).map_err(|errors| {
             Failure::new(Kind::Input, format!("the arguments do not fit:\n{errors}"), None)
         })?;
+        let bound = match ready {
+            Ready::Command(bound) => bound,
+            Ready::Program(bound) => return self.program(tool, call, *bound, testing).await,
+        };
         testing.bound(&bound);
         let command = checked(&bound)?;
         let request = self.request(&bound, &self.principal_of(call));
@@ -167,6 +182,11 @@ impl Executor {
         let page = progress::told(call, &mut rows, budget).await?;
         Given::of(rows, page, request, self.commands.as_ref()).outcome()
     }
+}
+
+/// How long a call of a tool may take.
+fn time_of(tool: &Tool) -> Duration {
+    tool.limits.time.unwrap_or(TIME)
 }
 
 /// Whether all rows are to be sent while they come, and somebody listens.

@@ -1,5 +1,6 @@
 //! `testing: true`: every call in the log, from its arguments to its answer.
 
+use clap_serve::program::{Program, Ran};
 use mcp_serve::Outcome;
 use serde_json::{Map, Value};
 
@@ -32,6 +33,21 @@ impl Testing<'_> {
                 destination,
                 "bound"
             );
+        }
+    }
+
+    /// The name of a program and its words, which no shell reads.
+    pub(super) fn runs(self, program: &Program) {
+        if self.is_on {
+            let (path, words) = (program.path.display(), format!("{:?}", program.args));
+            tracing::info!(tool = self.tool, program = %path, words = shortened(&words), "bound");
+        }
+    }
+
+    pub(super) fn ran(self, ran: &Ran) {
+        if self.is_on {
+            let (stdout, stderr) = (shortened(&ran.stdout.text), shortened(&ran.stderr.text));
+            tracing::info!(tool = self.tool, end = ?ran.end, stdout, stderr, "ran");
         }
     }
 

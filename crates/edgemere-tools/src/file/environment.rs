@@ -66,6 +66,7 @@ fn is_template(path: &[String]) -> bool {
             [] | ["template" | "sql" | "database"]
                 | ["cases", "when", _]
                 | ["headers", "destination"]
+                | ["args", "*"]
         ),
         _ => false,
     }

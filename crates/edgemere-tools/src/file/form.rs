@@ -89,7 +89,7 @@ pub(crate) enum CommandForm {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DetailedForm {
-    /// What kind of command it is. Only "internal" and "cli" make a difference.
+    /// What kind of command it is. Only "internal" and "cli", which runs a program, make a difference.
     #[serde(default, rename = "type")]
     pub(crate) kind: Option<TypeForm>,
     /// A name for what it does. Of type "internal", what is asked for.
@@ -120,7 +120,27 @@ pub(crate) struct DetailedForm {
     /// Where the command is sent.
     #[serde(default)]
     pub(crate) headers: Option<HeadersForm>,
-    /// What it does to the node; anything but "read" must be said here.
+    /// Of type "cli": the program that is run. A name is looked up in PATH, a path is relative to this
+    /// file.
+    #[serde(default)]
+    pub(crate) program: Option<String>,
+    /// Of type "cli": the program's arguments, a word each, with {arguments} in them. An entry with a
+    /// list in it is a word for each item. "[[ … {a} ]]" is there only when the argument a is given. No
+    /// shell reads them.
+    #[serde(default)]
+    pub(crate) args: Vec<String>,
+    /// Of type "cli": environment variables that the program sees beside the usual ones.
+    #[serde(default)]
+    pub(crate) env: BTreeMap<String, String>,
+    /// Of type "cli": names of variables of the node's own environment that the program sees too.
+    #[serde(default)]
+    pub(crate) pass: Vec<String>,
+    /// Of type "cli": the folder in which the program runs, relative to this file; this file's folder
+    /// without.
+    #[serde(default)]
+    pub(crate) cwd: Option<String>,
+    /// What it does; anything but "read" must be said here. Of type "cli" nobody can know: without a
+    /// word it is "write".
     #[serde(default)]
     pub(crate) effect: Option<EffectForm>,
     /// What is picked out of the reply.
@@ -172,7 +192,7 @@ pub(crate) struct HeadersForm {
     pub(crate) timeout: Option<u64>,
 }
 
-/// What a command does to the node.
+/// What a command does.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum EffectForm {

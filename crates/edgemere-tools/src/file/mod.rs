@@ -39,6 +39,8 @@ pub(crate) struct Files {
 #[derive(Debug)]
 pub(crate) struct File {
     pub(crate) source: Source,
+    /// The folder that it stands in; none when it is only a text.
+    pub(crate) folder: Option<PathBuf>,
     pub(crate) document: Node,
     pub(crate) form: FileForm,
 }
@@ -80,7 +82,7 @@ pub(crate) fn read_text(
     let mut reading =
         Reading { surroundings, files: Vec::new(), paths: Vec::new(), problems: Vec::new() };
     let source = Source { name: name.to_owned(), text: text.to_owned() };
-    if let Some(file) = reading.text(source) {
+    if let Some(file) = reading.text(source, None) {
         for (index, include) in file.form.include.iter().enumerate() {
             if !reading.shipped(include) {
                 let message = "only a file can include other files";
@@ -130,7 +132,8 @@ impl Reading<'_> {
         match text_of(path) {
             Ok(text) => {
                 let source = Source { name: path.display().to_string(), text };
-                let Some(file) = self.text(source) else { return };
+                let folder = same.parent().map(Path::to_owned);
+                let Some(file) = self.text(source, folder) else { return };
                 around.push(same);
                 self.included(&file, path, around);
                 around.pop();
@@ -156,13 +159,13 @@ impl Reading<'_> {
         let Some(shipped) = shipped::named(word) else { return false };
         let is_new = self.files.iter().all(|file| file.source.text != shipped.text);
         let source = Source { name: shipped.name.to_owned(), text: shipped.text.to_owned() };
-        let file = if is_new { self.text(source) } else { None };
+        let file = if is_new { self.text(source, None) } else { None };
         self.files.extend(file);
         true
     }
 
     /// The file of a text, or none when its form is not right.
-    fn text(&mut self, source: Source) -> Option<File> {
+    fn text(&mut self, source: Source, folder: Option<PathBuf>) -> Option<File> {
         let mut document = match yaml::parse(&source) {
             Ok(document) => document,
             Err(problems) => {
@@ -178,7 +181,7 @@ impl Reading<'_> {
             return None;
         }
         match serde_json::from_value(value) {
-            Ok(form) => Some(File { source, document, form }),
+            Ok(form) => Some(File { source, folder, document, form }),
             Err(error) => {
                 let message = format!("the file has another form than expected: {error}");
                 self.problems.push(source.problem(&(0..0), message));

@@ -6,12 +6,14 @@
 //!    template as well.
 //! 3. `print` fills the pieces: a hole is exactly one value, or a part that was parsed by itself
 //!    (`kind`), so that no text can become more than it stands for.
-//! 4. `plan` is all of that for a tool: which template, where the command is sent, and how.
+//! 4. `line` is the same for a program: its words, each of which stays one.
+//! 5. `plan` is all of that for a tool: which template, where the command is sent, and how.
 
 pub(crate) mod build;
 pub(crate) mod command;
 mod format;
 pub(crate) mod kind;
+pub(crate) mod line;
 pub(crate) mod pieces;
 mod plan;
 pub(crate) mod print;

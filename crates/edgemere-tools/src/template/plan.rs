@@ -28,8 +28,6 @@ pub(crate) enum Choice {
     One(Template),
     /// By the value of an argument.
     Cases { argument: String, when: Vec<(String, Template)> },
-    /// A command line, which cannot be called yet.
-    Cli,
 }
 
 /// A template, and the declared name of the command that it is.
@@ -79,7 +77,6 @@ impl Plan {
                     .map(|(_, template)| template)
                     .ok_or_else(|| wrong(argument, "must be one of the values of the schema"))
             }
-            Choice::Cli => Err(wrong("(tool)", "tools of type \"cli\" cannot be called yet")),
         }
     }
 

@@ -41,3 +41,5 @@ mod stopping;
 mod support;
 mod tools_cli;
 mod tools_edgelake;
+#[cfg(target_os = "linux")]
+mod tools_programs;

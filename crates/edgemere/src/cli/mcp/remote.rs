@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use edgemere_command::{Access, Principal};
-use edgemere_tools::{Executor, Live, Offer, Origin, agent};
+use edgemere_tools::{Executor, Live, Offer, Origin, agent, programs_ended};
 use mcp_serve::{Limits, Server};
 use tokio_util::sync::CancellationToken;
 
@@ -43,6 +43,7 @@ async fn serve(config: &Config) -> anyhow::Result<ExitCode> {
     };
     stop.cancel();
     server.close().await;
+    programs_ended().await;
     watching.await?;
     Ok(served.map(|()| ExitCode::SUCCESS)?)
 }

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use mcp_serve::Context;
 
 use super::super::client_runtime;
-use super::{answer, arguments, executor, find, toolbox};
+use super::{answer, arguments, executor, find, toolbox, unless_interrupted};
+use crate::cli::signals::INTERRUPTED;
 use crate::config::{CallKeys, Config, Flags};
 use crate::failure::Failure;
 
@@ -49,11 +50,14 @@ impl Call {
         })?;
         let call =
             mcp_serve::Call::new(&tool.name, arguments, Context::detached(Default::default()));
-        let outcome = client_runtime()?.block_on(async {
-            let executor = executor(config).await?;
+        let outcome = client_runtime()?.block_on(unless_interrupted(async {
+            let executor = executor(config, std::slice::from_ref(tool)).await?;
             let outcome = executor.try_call(tool, &call, toolbox.testing()).await;
             outcome.map_err(|failure| anyhow::Error::new(Failure::of_tool(failure)))
-        })?;
-        answer::print(&outcome)
+        }))?;
+        match outcome {
+            Some(outcome) => answer::print(&outcome),
+            None => Ok(ExitCode::from(INTERRUPTED)),
+        }
     }
 }

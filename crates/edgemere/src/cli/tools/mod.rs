@@ -15,8 +15,9 @@ use std::process::ExitCode;
 
 use clap_serve::{CommandExt as _, Effect};
 use edgemere_command::{Access, Kind, Principal, near};
-use edgemere_tools::{Executor, Origin, Tool, Toolbox, agent};
+use edgemere_tools::{Executor, Kind as ToolKind, Origin, Tool, Toolbox, agent, programs_ended};
 
+use super::signals::Signals;
 use crate::config::{self, Config, Entry, keys};
 use crate::failure::Failure;
 use crate::remote;
@@ -90,10 +91,27 @@ fn find<'a>(toolbox: &'a Toolbox, name: &str) -> Result<&'a Tool, Failure> {
     })
 }
 
-/// What carries out calls: the node that the configuration names. People may do what the node lets them;
-/// what agents may is in the node's own configuration.
-async fn executor(config: &Config) -> anyhow::Result<Executor> {
-    let url = config::node_url(config.text(&keys::NODE)).map_err(Failure::input)?;
+/// What carries out calls of these tools: the node that the configuration names, or this machine alone
+/// when all of them run programs. People may do what the node lets them; what agents may is in the node's
+/// own configuration.
+async fn executor(config: &Config, tools: &[Tool]) -> anyhow::Result<Executor> {
     let principal = Principal::new(agent().name(), Access::Admin);
+    if tools.iter().all(|tool| tool.kind == ToolKind::Cli) {
+        return Ok(Executor::without_node(principal));
+    }
+    let url = config::node_url(config.text(&keys::NODE)).map_err(Failure::input)?;
     Ok(Executor::new(remote::connect(url).await?, principal))
+}
+
+/// Does something, unless it is interrupted: then the programs that it runs end first.
+async fn unless_interrupted<T>(
+    work: impl Future<Output = anyhow::Result<T>>,
+) -> anyhow::Result<Option<T>> {
+    let mut signals = Signals::listen()?;
+    let done = tokio::select! {
+        done = work => done.map(Some),
+        () = signals.any() => Ok(None),
+    };
+    programs_ended().await;
+    done
 }

@@ -9,7 +9,8 @@ use mcp_serve::{Call, Context};
 use serde_json::{Value, json};
 
 use super::super::client_runtime;
-use super::{answer, arguments, executor, toolbox};
+use super::{answer, arguments, executor, toolbox, unless_interrupted};
+use crate::cli::signals::INTERRUPTED;
 use crate::config::{CallKeys, Config, Flags};
 use crate::failure::Failure;
 use crate::terminal;
@@ -43,15 +44,15 @@ enum Fared {
 impl Test {
     pub(super) fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
         let toolbox = toolbox(config)?;
-        let tried: anyhow::Result<Vec<Tried>> = client_runtime()?.block_on(async {
-            let executor = executor(config).await?;
+        let tried = client_runtime()?.block_on(unless_interrupted(async {
+            let executor = executor(config, toolbox.tools()).await?;
             let mut tried = Vec::new();
             for tool in toolbox.tools() {
                 tried.push(tried_out(tool, &executor, toolbox.testing()).await);
             }
             Ok(tried)
-        });
-        let tried = tried?;
+        }))?;
+        let Some(tried) = tried else { return Ok(ExitCode::from(INTERRUPTED)) };
         tell(&tried)?;
         match first_failure(&tried) {
             Some(failure) => Err(failure.into()),

@@ -79,6 +79,8 @@ impl Mcp {
         self.live.clone().watch(stop.clone()).await;
         stop.cancelled().await;
         self.server.close().await;
+        // Programs that were still running are asked to end, and have a moment for it.
+        edgemere_tools::programs_ended().await;
         Ok(())
     }
 

@@ -181,7 +181,7 @@ async fn no_value_of_any_argument_becomes_a_flag() {
     assert!(!server.app().join("pwned").exists(), "a shell has run");
     println!("{} calls of {arguments} arguments, {arrived} values came back whole", server.calls);
     assert!(server.calls > 1_000 && arrived > 500, "{} calls, {arrived} whole", server.calls);
-    server.is_well().await;
+    server.must_be_well().await;
 }
 
 #[tokio::test]
@@ -205,7 +205,7 @@ async fn each_value_arrives_as_it_was_given() {
         });
         assert_eq!(answer["result"]["structuredContent"], expected, "{value:?}: {answer}");
     }
-    server.is_well().await;
+    server.must_be_well().await;
 }
 
 #[tokio::test]
@@ -251,5 +251,5 @@ async fn what_cannot_be_a_value_is_refused_by_name() {
         let ran = &answer["result"]["_meta"]["clap-serve/run"];
         assert!(ran.is_null(), "{tool} {arguments} has run: {answer}");
     }
-    server.is_well().await;
+    server.must_be_well().await;
 }

@@ -28,7 +28,7 @@ async fn a_flood_is_cut_and_ended() {
         assert_eq!((&run["truncated"], &run["stopped"]), (&json!(true), &json!("output")), "{run}");
         assert!(answer.to_string().len() < 1 << 20, "{} bytes", answer.to_string().len());
     }
-    server.is_well().await;
+    server.must_be_well().await;
 }
 
 #[tokio::test]
@@ -40,7 +40,7 @@ async fn what_a_command_leaves_running_ends_with_it() {
         let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
         assert!(ends(pid).await, "{pid:?} still runs");
     }
-    server.is_well().await;
+    server.must_be_well().await;
 }
 
 #[tokio::test]
@@ -68,7 +68,7 @@ async fn what_hangs_is_stopped_and_is_in_nobodys_way() {
     let answer = server.call("worker_hang", json!({})).await;
     assert_eq!(answer["result"]["isError"], true);
     assert!(text(&answer).contains("was stopped"), "{answer}");
-    server.is_well().await;
+    server.must_be_well().await;
 }
 
 /// The command prints every variable that it sees: those of the server are not among them.
@@ -79,7 +79,7 @@ async fn the_variables_of_the_server_are_its_own() {
     let seen = answer["result"]["structuredContent"]["environment"].as_object().unwrap();
     assert!(seen.contains_key("PATH"), "{seen:?}");
     assert!(!seen.contains_key("AWS_SECRET_ACCESS_KEY"), "{seen:?}");
-    server.is_well().await;
+    server.must_be_well().await;
 }
 
 #[tokio::test]
@@ -111,5 +111,5 @@ async fn what_is_no_call_is_an_error_and_no_end() {
     for line in ["", "{", "[]", "null", "\u{0}", "{\"jsonrpc\":\"2.0\"}", "GET / HTTP/1.1"] {
         server.send_line(line).await;
     }
-    server.is_well().await;
+    server.must_be_well().await;
 }

@@ -92,7 +92,7 @@ async fn what_is_blocked_is_not_there_however_it_is_spelled() {
         }
     }
     assert!(server.calls > 900, "{} calls", server.calls);
-    server.is_well().await;
+    server.must_be_well().await;
 }
 
 #[tokio::test]
@@ -144,7 +144,7 @@ async fn groups_and_other_names_of_them_lead_nowhere() {
             assert_eq!(text(&answer), format!("Tool '{name}' not found"));
         }
     }
-    server.is_well().await;
+    server.must_be_well().await;
 }
 
 #[tokio::test]
@@ -164,5 +164,5 @@ async fn nothing_that_is_offered_names_what_is_blocked() {
             assert!(!properties.contains_key(hidden), "{} takes {hidden}", tool["name"]);
         }
     }
-    server.is_well().await;
+    server.must_be_well().await;
 }

@@ -4,15 +4,9 @@ use serde_json::{Value, json};
 
 use super::server::Server;
 
-#[tokio::test]
-async fn only_what_is_listed_can_be_read() {
-    let mut server = Server::start().await;
-    let app = server.app().canonicalize().unwrap().display().to_string();
-    let folder = server.folder.path().canonicalize().unwrap().display().to_string();
-    let good =
-        server.ask("resources/read", json!({ "uri": format!("file://{app}/golem.yaml") })).await;
-    assert_eq!(good["result"]["contents"][0]["text"], "app: hostile\n");
-    for uri in [
+/// Addresses that lead nowhere, or where nobody is to look.
+fn bad(app: &str, folder: &str) -> Vec<String> {
+    vec![
         "file:///etc/passwd".to_owned(),
         "file:///etc/shadow".to_owned(),
         "file:///proc/self/environ".to_owned(),
@@ -65,7 +59,18 @@ async fn only_what_is_listed_can_be_read() {
         "help://other".to_owned(),
         format!("file://{app}/golem-{}.yaml", "x".repeat(100_000)),
         format!("file://{app}/{}golem.yaml", "a/".repeat(10_000)),
-    ] {
+    ]
+}
+
+#[tokio::test]
+async fn only_what_is_listed_can_be_read() {
+    let mut server = Server::start().await;
+    let app = server.app().canonicalize().unwrap().display().to_string();
+    let folder = server.folder.path().canonicalize().unwrap().display().to_string();
+    let good =
+        server.ask("resources/read", json!({ "uri": format!("file://{app}/golem.yaml") })).await;
+    assert_eq!(good["result"]["contents"][0]["text"], "app: hostile\n");
+    for uri in bad(&app, &folder) {
         for method in ["resources/read", "resources/subscribe"] {
             server.calls += 1;
             let answer = server.ask(method, json!({ "uri": uri })).await;
@@ -77,7 +82,7 @@ async fn only_what_is_listed_can_be_read() {
         }
     }
     assert!(server.calls > 100);
-    server.is_well().await;
+    server.must_be_well().await;
 }
 
 #[tokio::test]
@@ -102,5 +107,5 @@ async fn no_help_tells_of_what_is_blocked() {
         }
     }
     assert_ne!(listed["result"]["resources"], Value::Null);
-    server.is_well().await;
+    server.must_be_well().await;
 }

@@ -142,7 +142,7 @@ impl Server {
     }
 
     /// After all: nothing that is blocked ran, and the server still does what it should.
-    pub(crate) async fn is_well(mut self) {
+    pub(crate) async fn must_be_well(mut self) {
         assert!(!self.app().join(BLOCKED_WRITES).exists(), "a blocked command ran");
         self.call(
             "component_new",
@@ -165,7 +165,8 @@ pub(crate) fn text(answer: &Value) -> String {
     parts.collect::<Vec<_>>().join("\n")
 }
 
-/// Examples are built with the tests, into a folder beside theirs.
+/// Examples are built with the tests, into a folder beside theirs; but not by `cargo test --test hostile`,
+/// which takes the example as it was built before.
 fn example() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let folder = test.parent().and_then(Path::parent).unwrap();

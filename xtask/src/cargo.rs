@@ -84,7 +84,8 @@ pub(crate) fn build_example(name: &str) -> Result<PathBuf> {
 /// Asks for all that the chores run, of the whole workspace: only then does cargo choose the same
 /// features of every dependency as for the tests, and builds nothing twice.
 fn build_beside_tests() -> Result<PathBuf> {
-    let what = ["--bin", "edgemere", "--example", "reference", "--example", "conformance"];
+    let examples = ["reference", "conformance", "golem"].map(|name| ["--example", name]);
+    let what = ["--bin", "edgemere"].into_iter().chain(examples.into_iter().flatten());
     run(cargo(&["build", "--quiet", "--workspace"]).args(what))?;
     Ok(target_folder()?.join("debug"))
 }

@@ -55,6 +55,13 @@ pub(crate) const NPM: Tool = Tool {
     remedy: Remedy::Run(&["apt-get", "install", "--yes", "npm"]),
 };
 
+/// Talks to servers by hand.
+pub(crate) const CURL: Tool = Tool {
+    name: "curl",
+    check: &["curl", "--version"],
+    remedy: Remedy::Run(&["apt-get", "install", "--yes", "curl"]),
+};
+
 /// Makes the namespaces in which tests cut the network.
 #[cfg(target_os = "linux")]
 pub(crate) const IPROUTE2: Tool = Tool {

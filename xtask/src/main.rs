@@ -15,6 +15,7 @@ mod clients;
 mod conformance;
 mod docs;
 mod fuzz;
+mod golem;
 mod http;
 mod install;
 mod interrupt;
@@ -46,6 +47,8 @@ enum Chore {
     Bench(bench::Args),
     /// Run the official conformance suite of MCP
     Conformance(conformance::Args),
+    /// Drive the golem-shaped example of clap-serve with curl and the official clients
+    Golem(golem::Args),
     /// Feed random input to everything that reads bytes from outside
     Fuzz(fuzz::Args),
 }
@@ -69,6 +72,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Docs(args) => docs::run(&args),
         Chore::Bench(args) => bench::run(&args),
         Chore::Conformance(args) => conformance::run(&args),
+        Chore::Golem(args) => golem::run(&args),
         Chore::Fuzz(args) => fuzz::run(&args),
     }
 }

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use crate::{
     cargo::{cargo, run as run_command},
-    clients, conformance, docs,
+    clients, conformance, docs, golem,
     install::{self, Tool},
     replay,
 };
@@ -103,6 +103,13 @@ const STEPS: &[Step] = &[
         advice: "see `cargo xtask clients NAME --transport TRANSPORT`; the walks are in xtask/clients",
         tools: &[install::NPM, install::PYTHON],
         run: clients::run_all,
+    },
+    Step {
+        name: "golem",
+        about: "every tool and resource of a served command line, with curl and the official clients",
+        advice: "see `cargo xtask golem`; the walk is in xtask/clients/python/golem.py",
+        tools: &[install::CURL, install::PYTHON],
+        run: golem::run_all,
     },
 ];
 

@@ -6,6 +6,7 @@ every check; the first that fails ends the walk.
 
 import asyncio
 import contextlib
+import importlib
 import json
 import os
 import pathlib
@@ -387,9 +388,11 @@ class Walk:
 def run(open_agent):
     """Walks with the agent that a function opens, with the settings of the first argument."""
     settings = json.loads(sys.argv[1])
+    # Another module has the walk through another server.
+    walk = importlib.import_module("golem").Golem if settings.get("walk") == "golem" else Walk
 
     async def whole():
         async with open_agent(settings) as agent:
-            await Walk(agent, settings).whole()
+            await walk(agent, settings).whole()
 
     asyncio.run(whole())

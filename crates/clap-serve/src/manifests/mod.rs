@@ -30,6 +30,9 @@
 //! what was opened. A file that a link points to is listed under its own name, when it has one that
 //! fits. Pipes, sockets and devices are no manifests. What cannot be opened is not listed either.
 //!
+//! Where the system is no Unix, links are left out as far as can be seen before a file is opened, and no
+//! folder counts as everybody's: offer only folders there in which nobody else writes.
+//!
 //! The limits on how many are found cut the list, from far to near, and not what can be read.
 
 mod address;

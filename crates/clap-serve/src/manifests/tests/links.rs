@@ -66,6 +66,15 @@ fn pipes_sockets_and_folders_are_no_manifests() {
     drop(socket);
 }
 
+/// Says that it is over when it is dropped, also when a check fails: who waits for it must not hang.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
 /// Somebody puts links in the place of a folder and of a file, again and again, while both are read.
 #[test]
 fn a_link_that_is_put_there_at_the_last_moment_is_not_followed() {
@@ -92,6 +101,7 @@ fn a_link_that_is_put_there_at_the_last_moment_is_not_followed() {
     std::thread::scope(|scope| {
         let folders = scope.spawn(|| swap("app/sub", "secret"));
         let files = scope.spawn(|| swap("app/golem.yaml", "secret/golem.yaml"));
+        let over = Over(&is_over);
         let mut whole = 0;
         for _ in 0..2_000 {
             for name in ["app/sub/golem.yaml", "app/golem.yaml"] {
@@ -100,7 +110,7 @@ fn a_link_that_is_put_there_at_the_last_moment_is_not_followed() {
                 whole += u32::from(read.is_some());
             }
         }
-        is_over.store(true, Relaxed);
+        drop(over);
         let swaps = folders.join().unwrap().min(files.join().unwrap());
         assert!(whole > 0 && swaps > 0, "{whole} read, {swaps} swaps");
     });

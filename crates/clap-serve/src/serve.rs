@@ -13,6 +13,7 @@ use tokio::net::TcpListener;
 use crate::{
     Allow, Error, Options, Transport,
     manifests::Manifests,
+    program,
     tools::{Tools, missing},
 };
 
@@ -56,6 +57,8 @@ pub async fn serve(command: Command, options: Options) -> Result<(), Error> {
         }
     };
     drop(watching);
+    // What was ended with the server has a moment to do so by itself.
+    program::all_ended().await;
     Ok(served?)
 }
 

@@ -124,7 +124,7 @@ fn command_plan() -> impl Strategy<Value = CommandPlan> {
 /// The command of a plan. `level` keeps the names of its arguments apart from those above it.
 fn command(plan: &CommandPlan, name: &'static str, level: usize, globals: &mut usize) -> Command {
     let mut command = Command::new(name).effect(Effect::Read);
-    let mut members = Vec::new();
+    let (mut members, mut globals_here): (Vec<&str>, Vec<&str>) = Default::default();
     let ids = |at: usize| [ARGS[at % ARGS.len()], ARGS[(at + 5) % ARGS.len()]][level % 2];
     for (at, one) in plan.named.iter().enumerate() {
         let id = if one.is_global {
@@ -149,9 +149,11 @@ fn command(plan: &CommandPlan, name: &'static str, level: usize, globals: &mut u
             arg = shaped(Arg::new(id).short(['a', 'b', 'c', 'd', 'e'][at % 5]), one.takes)
                 .required(one.is_required && takes_value(one.takes));
         }
-        if let (true, Some(other)) = (one.conflicts && !one.is_global, members.first()) {
+        let others = if one.is_global { &globals_here } else { &members };
+        if let (true, Some(other)) = (one.conflicts, others.first()) {
             arg = arg.conflicts_with(*other);
         }
+        globals_here.extend(one.is_global.then_some(id));
         if is_free || !one.is_global {
             members.push(id);
         }

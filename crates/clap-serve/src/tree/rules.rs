@@ -1,14 +1,15 @@
 //! What holds between the arguments of a tool: which exclude each other, which need another.
 //!
-//! clap lets itself be asked for conflicts and groups, but not for `requires` and the like, nor for the
-//! conflicts of global arguments: those it refuses itself, when a call is parsed.
+//! clap lets itself be asked for conflicts and groups, but not for `requires` and the like: those it refuses
+//! itself, when a call is parsed. Nor can it be asked for the conflicts of global arguments, which it
+//! knows only where they were declared: those are found by trying.
 
-use clap::{Arg, ArgGroup, Command, Id};
+use clap::{Arg, ArgGroup, Command, Id, error::ErrorKind};
 use serde_json::{Value, json};
 
 use super::{
-    Argument,
-    argument::{Spelling, is_filled},
+    Argument, Kind,
+    argument::{Layout, Shape, Spelling, is_filled},
 };
 
 /// What holds between arguments, which are named by their place in the list of a tool's arguments.
@@ -52,12 +53,63 @@ fn conflicts(arguments: &[Argument], level: usize, command: &Command) -> Vec<(us
         let one = place(arg.get_id());
         pairs.extend(others.chain(alone).filter_map(|other| Some((one?, place(other)?))));
     }
+    pairs.extend(global_conflicts(arguments, level, command));
     for group in command.get_groups().filter(|group| !group.to_owned().clone().is_multiple()) {
         let members: Vec<usize> = members(group, command).iter().filter_map(place).collect();
         pairs.extend(members.iter().flat_map(|one| members.iter().map(|other| (*one, *other))));
     }
     let ordered = pairs.into_iter().map(|(one, other)| (one.min(other), one.max(other)));
     ordered.filter(|(one, other)| one != other).collect()
+}
+
+/// Which global arguments exclude each other: clap looks at that before it looks for what is missing.
+fn global_conflicts(
+    arguments: &[Argument],
+    level: usize,
+    command: &Command,
+) -> Vec<(usize, usize)> {
+    let samples: Vec<(usize, Vec<String>)> = arguments
+        .iter()
+        .enumerate()
+        .filter(|(_, argument)| argument.level == level && argument.is_global)
+        .filter_map(|(at, argument)| Some((at, sample(argument)?)))
+        .collect();
+    let excludes = |one: &[String], other: &[String]| {
+        let mut alone = command.clone().no_binary_name(true);
+        let parsed = alone.try_get_matches_from_mut(one.iter().chain(other));
+        parsed.is_err_and(|error| error.kind() == ErrorKind::ArgumentConflict)
+    };
+    let mut pairs = Vec::new();
+    for (place, (one, words)) in samples.iter().enumerate() {
+        let others = samples.iter().skip(place + 1);
+        let excluded = others.filter(|(_, others)| excludes(words, others));
+        pairs.extend(excluded.map(|(other, _)| (*one, *other)));
+    }
+    pairs
+}
+
+/// Words with which an argument is given, with some value that it takes; none when there is none that
+/// must fit.
+fn sample(argument: &Argument) -> Option<Vec<String>> {
+    let name = match &argument.spelling {
+        Spelling::Long(long) => format!("--{long}"),
+        Spelling::Short(short) => format!("-{short}"),
+        Spelling::Position(_) | Spelling::Last => return None,
+    };
+    let value = match &argument.kind {
+        Kind::Text { .. } => "a".to_owned(),
+        Kind::Integer { min, max } => min.or(*max).unwrap_or(0).to_string(),
+        Kind::Number { .. } => "0".to_owned(),
+        Kind::Boolean => "true".to_owned(),
+        Kind::Choice(choices) => choices.first()?.0.clone(),
+    };
+    Some(match &argument.shape {
+        Shape::Flag | Shape::Count => vec![name],
+        Shape::Many { min, layout: Layout::Spaced, .. } => {
+            [name].into_iter().chain(std::iter::repeat_n(value, *min)).collect()
+        }
+        Shape::One | Shape::Maybe | Shape::Many { .. } => vec![format!("{name}={value}")],
+    })
 }
 
 /// What must be given unless something is that excludes it.

@@ -251,7 +251,8 @@ async fn asked_to_end() {
 /// Says on stderr what is served: stdout may be the protocol's.
 fn tell(program: &str, tools: &Tools, place: &str) {
     let count = tools.names().count();
-    let mut text = format!("{program} serves {count} of its commands to agents {place}\n");
+    let all = count + tools.withheld;
+    let mut text = format!("{program} serves {count} of its {all} commands to agents {place}\n");
     if !tools.undeclared.is_empty() {
         let names = tools.undeclared.join(", ");
         text.push_str(&format!(

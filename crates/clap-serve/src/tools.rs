@@ -59,8 +59,11 @@ impl Tools {
             let handler = handler.map(|(_, handler)| handler.clone());
             let tool = describe(leaf, handler.as_ref());
             let run = Run { leaf: leaf.clone(), handler, runner: self.runner.clone() };
-            let alias = format!("{}{}", self.options.prefix, leaf.spaced());
-            catalog = catalog.alias(alias, &leaf.tool).tool(tool, run);
+            if !leaf.path.is_empty() {
+                let alias = format!("{}{}", self.options.prefix, leaf.spaced());
+                catalog = catalog.alias(alias, &leaf.tool);
+            }
+            catalog = catalog.tool(tool, run);
         }
         catalog = self.add_version(catalog);
         let shown: Vec<&Leaf> = self.leaves.iter().map(AsRef::as_ref).collect();

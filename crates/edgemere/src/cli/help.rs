@@ -11,13 +11,14 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Set up and look after", &["config", "ledger", "completions"]),
 ];
 
-const EXAMPLES: [(&str, &str); 6] = [
+const EXAMPLES: [(&str, &str); 7] = [
     ("edgemere demo", "a network with sample data, to look around"),
     ("edgemere node --name plant-1", "a node of your own, in ./edgemere-data"),
     ("edgemere run 'get status'", "ask the node on this machine"),
     ("edgemere run 'blockchain get operator'", "see who holds data"),
     ("edgemere import pumps.csv --dbms water", "store the rows of a file"),
     ("edgemere shell", "the same, with completion and history"),
+    ("edgemere --serve", "these commands as tools for agents, over MCP"),
 ];
 
 /// The command line with its commands in groups.

@@ -170,7 +170,7 @@ fn runner(command: &Command, options: &Options) -> Result<Program, Error> {
     let mut names = BTreeSet::new();
     variables(command, &mut names);
     let environment =
-        names.into_iter().fold(options.environment.clone(), |all, name| all.pass(name));
+        names.into_iter().fold(options.environment.clone(), |all, name| all.or_pass(name));
     let (folder, limits) = (options.folder.clone(), options.run_limits.clone());
     Ok(Program { folder, environment, limits, ..Program::new(path) })
 }

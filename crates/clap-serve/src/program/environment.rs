@@ -77,6 +77,15 @@ impl Environment {
         self.with(name, Rule::Remove)
     }
 
+    /// Hands a variable on, unless something was said of it already.
+    #[must_use]
+    pub(crate) fn or_pass(self, name: OsString) -> Self {
+        match self.rules.iter().any(|(known, _)| *known == name) {
+            true => self,
+            false => self.pass(name),
+        }
+    }
+
     fn with(mut self, name: impl Into<OsString>, rule: Rule) -> Self {
         self.rules.push((name.into(), rule));
         self

@@ -9,7 +9,7 @@ use reqwest::Client;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{Agent, TOOLS, node_with};
+use super::{Agent, TOOLS, node_with, store};
 use crate::support::{Node, edgemere};
 
 /// What agents are offered of the command line.
@@ -46,6 +46,12 @@ impl Serving {
         let (_, url) = said.split_once("http://").unwrap();
         let agent = Agent { url: format!("http://{url}"), client: Client::new() };
         Self { agent, child, _folder: folder }
+    }
+
+    /// What is answered to who reads a resource.
+    async fn read(&self, uri: &str) -> Value {
+        let request = self.agent.request("resources/read", uri, json!({ "uri": uri }));
+        request.send().await.unwrap().json().await.unwrap()
     }
 }
 
@@ -132,13 +138,13 @@ async fn files_around_the_folder_are_resources_and_no_others() {
         .map(|one| one["uri"].as_str().unwrap())
         .collect();
     let file = uris.iter().find(|uri| uri.ends_with("/edgemere.toml")).unwrap();
-    let read = serving.agent.ask("resources/read", json!({ "uri": file })).await;
-    assert_eq!(read["contents"][0]["text"], "company = \"Acme\"\n");
+    let read = serving.read(file).await;
+    assert_eq!(read["result"]["contents"][0]["text"], "company = \"Acme\"\n", "{read}");
     assert!(uris.contains(&"help://edgemere/sql"), "{uris:?}");
     assert!(!uris.iter().any(|uri| uri.contains("secret") || uri.contains("import")), "{uris:?}");
     let secret = file.replace("edgemere.toml", "secret.txt");
-    let read = serving.agent.ask("resources/read", json!({ "uri": secret })).await;
-    assert_eq!(read, Value::Null);
+    let read = serving.read(&secret).await;
+    assert!(read["result"].is_null() && read["error"]["code"].is_i64(), "{read}");
 }
 
 #[tokio::test]
@@ -151,9 +157,10 @@ async fn a_node_offers_its_commands_beside_its_tools() {
     let status = agent.call("cli_run", json!({ "command": ["get status"] })).await;
     assert!(text(&status).contains("plant-1"), "{status}");
     // A child of the node asks the very same node.
-    let query = json!({ "dbms": "d", "sql": ["select 1 as one"], "format": "json:list" });
+    store(&node, "t", 3).await;
+    let query = json!({ "dbms": "d", "sql": ["select max(n) as n from t"], "format": "json:list" });
     let rows = agent.call("cli_sql", query).await;
-    assert_eq!(rows["structuredContent"]["result"], json!([{ "one": 1 }]), "{rows}");
+    assert_eq!(rows["structuredContent"]["result"], json!([{ "n": 2 }]), "{rows}");
     let said = agent.failure("cli_run", json!({ "command": ["set node name x"] })).await;
     assert!(said.contains("--agent-access"), "{said}");
 }

@@ -25,6 +25,10 @@ pub struct Limits {
     pub unread_time_max: Duration,
     /// The messages that wait for one reader.
     pub unread_messages_max: usize,
+    /// How long an answer in a session is waited for before a stream is begun for it. One that comes
+    /// sooner, with nothing before it, is sent alone, as JSON: less work for both sides. A stream says
+    /// that it is alive, and can be gone back to; what takes its time is worth one.
+    pub stream_after: Duration,
     /// The resources that one session, or one stream, may be subscribed to.
     pub subscriptions_max: usize,
     /// The tasks that there may be, of all principals, running or kept for their result.
@@ -56,6 +60,7 @@ impl Default for Limits {
             session_idle_max: Duration::from_secs(30 * 60),
             unread_time_max: Duration::from_secs(30),
             unread_messages_max: 64,
+            stream_after: Duration::from_millis(100),
             subscriptions_max: 256,
             tasks_max: 256,
             tasks_per_principal_max: 32,

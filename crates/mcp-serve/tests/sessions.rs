@@ -15,7 +15,9 @@ use std::time::Duration;
 
 use axum::{Router, body::Body};
 use common::{
-    http::{Events, ask, ask_as, in_session, initialize, json_of, open, request, stateless},
+    http::{
+        Events, ask, ask_as, in_session, initialize, is_json, json_of, open, request, stateless,
+    },
     wire::{How, Wire},
 };
 use mcp_serve::{Access, Limits, Server, serve_http};
@@ -89,6 +91,42 @@ async fn who_never_reads_is_cut_off() {
     }
     common::until("its session has ended", || server.figures().sessions_open == 0).await;
     assert_eq!(server.figures().streams_cut, 1);
+}
+
+#[tokio::test]
+async fn an_answer_with_nothing_before_it_comes_alone() {
+    let (_server, router) = start(Limits { stream_after: common::PATIENCE, ..Limits::default() });
+    let session = open(&router, "/mcp", "alice").await;
+    let ask = |message: Value| {
+        let (request, router) = (in_session("/mcp", Some(&session), &message), router.clone());
+        async move { ask_as(&router, "alice", request).await }
+    };
+    let answer = ask(call(1, "echo", json!({ "text": "hi" }))).await;
+    assert!(is_json(&answer));
+    let (status, answer) = json_of(answer).await;
+    assert_eq!((status.as_u16(), &answer["id"]), (200, &json!(1)));
+    assert_eq!(answer["result"]["content"][0]["text"], "hi");
+    let fault = ask(call(2, "nothing", json!({}))).await;
+    assert!(is_json(&fault));
+    assert_eq!(json_of(fault).await.1["error"]["code"], -32602);
+    assert!(!is_json(&ask(call(3, "count", json!({ "to": 3 }))).await));
+    // Of what was answered nothing is left: its id may come again.
+    let again = ask(call(1, "echo", json!({}))).await;
+    assert_eq!(json_of(again).await.0, 200);
+}
+
+#[tokio::test]
+async fn an_answer_that_takes_its_time_has_a_stream() {
+    let stream_after = Duration::from_millis(1);
+    let (server, router) = start(Limits { stream_after, ..Limits::default() });
+    let session = open(&router, "/mcp", "alice").await;
+    let wait = in_session("/mcp", Some(&session), &call(1, "wait", json!({})));
+    let response = ask_as(&router, "alice", wait).await;
+    assert!(!is_json(&response));
+    // It begins with the event that says how to come back.
+    let first = Events::of(response).next().await.unwrap();
+    assert!(first.data.is_empty() && !first.id.is_empty(), "{first:?}");
+    common::until("it is under way", || server.figures().calls_open == 1).await;
 }
 
 #[tokio::test]

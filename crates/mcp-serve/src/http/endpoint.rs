@@ -1,7 +1,7 @@
 //! Streamable HTTP: `/mcp` and `/mcp/<toolset>`. What rmcp does not look after is checked here: whose
 //! session it is, how many there are, and that every error is one of JSON-RPC.
 
-use std::{borrow::Cow, cell::Cell, sync::Arc};
+use std::{borrow::Cow, sync::Arc};
 
 use axum::{
     body::{Body, Bytes},
@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::{Http, Toolset, reply};
 use crate::{
     Principal, Transport,
-    session::{OPENED, Opened, Refusal, Session},
+    session::{BESIDE, Beside, Opened, Refusal, Session},
 };
 
 const SESSION_ID: &str = "mcp-session-id";
@@ -85,14 +85,19 @@ impl Http {
             Err(refusal) => return refused(refusal, id),
         };
         let request = Request::from_parts(parts, Body::from(body));
-        OPENED.scope(Cell::new(opened), self.ask(request, id)).await
+        let beside = Beside { opened: opened.into(), ..Beside::default() };
+        BESIDE.scope(beside, self.ask(request, id)).await
     }
 
     /// Lets rmcp answer. A session that it did not want is closed again.
     async fn ask(&self, request: Request, id: Option<Value>) -> Response {
         let response = self.service.handle(request).await;
-        if let Some((session, _)) = OPENED.with(Cell::take) {
+        let (opened, answer) = BESIDE.with(|beside| (beside.opened.take(), beside.answer.take()));
+        if let Some((session, _)) = opened {
             self.core.sessions.close(&session.id);
+        }
+        if let Some(answer) = answer {
+            return reply::message(answer.as_ref());
         }
         reply::spelled(response, id).await
     }

@@ -17,6 +17,20 @@ pub(super) const REFUSED: i32 = crate::wire::REFUSED.0;
 /// How much of a text that rmcp answers with is looked at.
 const TEXT_BYTES_MAX: usize = 16 << 10;
 
+/// A message as JSON.
+pub(super) fn message(message: &impl serde::Serialize) -> axum::response::Response {
+    match serde_json::to_vec(message) {
+        Ok(body) => {
+            let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+            (json, body).into_response()
+        }
+        Err(_) => {
+            let message = "the answer cannot be sent";
+            error(StatusCode::INTERNAL_SERVER_ERROR, INTERNAL_ERROR, message, None)
+        }
+    }
+}
+
 /// An error, with the id of the request when it is known.
 pub(super) fn error(
     status: StatusCode,

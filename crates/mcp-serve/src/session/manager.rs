@@ -1,9 +1,9 @@
 //! Our sessions in the place of rmcp's own, which have no bound, belong to nobody, and let one unread
 //! stream block all others.
 
-use std::{cell::Cell, sync::Arc};
+use std::{cell::Cell, sync::Arc, time::Duration};
 
-use futures_util::{Stream, stream};
+use futures_util::{Stream, StreamExt, stream};
 use rmcp::{
     model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, ServerJsonRpcMessage},
     transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager},
@@ -17,8 +17,17 @@ use crate::Client;
 pub(crate) type Opened = (Arc<Session>, mpsc::Receiver<ClientJsonRpcMessage>);
 
 tokio::task_local! {
-    /// The session for the request that this task serves: rmcp does not tell whose it is.
-    pub(crate) static OPENED: Cell<Option<Opened>>;
+    /// What goes around rmcp for the request that this task serves.
+    pub(crate) static BESIDE: Beside;
+}
+
+/// What goes around rmcp for one request.
+#[derive(Default)]
+pub(crate) struct Beside {
+    /// The session for the request: rmcp does not tell whose it is.
+    pub(crate) opened: Cell<Option<Opened>>,
+    /// The answer, when it came at once: rmcp would make a stream for it.
+    pub(crate) answer: Cell<Option<Arc<ServerJsonRpcMessage>>>,
 }
 
 /// Our sessions, as rmcp asks for them.
@@ -48,7 +57,7 @@ impl SessionManager for Manager {
     type Transport = Channel;
 
     async fn create_session(&self) -> Result<(SessionId, Channel), Error> {
-        let opened = OPENED.try_with(Cell::take).ok().flatten();
+        let opened = BESIDE.try_with(|beside| beside.opened.take()).ok().flatten();
         let (session, inbox) = opened.ok_or(Error::Ended)?;
         Ok((session.id.clone(), Channel::new(session, inbox, Out::Each)))
     }
@@ -58,7 +67,6 @@ impl SessionManager for Manager {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, Error> {
-        use futures_util::StreamExt;
         let session = self.get(id)?;
         let mut answer = std::pin::pin!(open(&session, message).await?);
         while let Some(event) = answer.next().await {
@@ -85,7 +93,9 @@ impl SessionManager for Manager {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Error> {
-        open(&self.get(id)?, message).await
+        let session = self.get(id)?;
+        let events = open(&session, message).await?;
+        Ok(unless_at_once(Box::pin(events), session.streams.begin_after()).await)
     }
 
     async fn accept_message(
@@ -117,7 +127,7 @@ impl SessionManager for Manager {
             Some(_) => None,
             None => Some(session.streams.listener().ok_or(Error::Crowded)?),
         };
-        let both = futures_util::StreamExt::chain(optional(of_request), optional(listener));
+        let both = optional(of_request).chain(optional(listener));
         Ok(until_ended(session, both))
     }
 }
@@ -138,15 +148,46 @@ async fn open(
     Ok(until_ended(session.clone(), stream))
 }
 
+/// Waits a little for the answer. When it comes it is put aside, and nothing is left to stream.
+async fn unless_at_once<S>(
+    mut events: S,
+    patience: Duration,
+) -> impl Stream<Item = ServerSseMessage> + use<S>
+where
+    S: Stream<Item = ServerSseMessage> + Unpin,
+{
+    let mut came = Vec::new();
+    let message = async {
+        while let Some(event) = events.next().await {
+            let message = event.message.clone();
+            came.push(event);
+            if message.is_some() {
+                return message;
+            }
+        }
+        None
+    };
+    let first = tokio::time::timeout(patience, message).await.ok().flatten();
+    let answer = first.filter(|message| is_answer(message));
+    if answer.is_some() && BESIDE.try_with(|beside| beside.answer.set(answer)).is_ok() {
+        came.clear();
+    }
+    stream::iter(came).chain(events)
+}
+
+fn is_answer(message: &ServerJsonRpcMessage) -> bool {
+    matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_))
+}
+
 /// A stream that ends with its session.
 fn until_ended(
     session: Arc<Session>,
     messages: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
 ) -> impl Stream<Item = ServerSseMessage> + Send + Sync + 'static {
     let ended = session.ended.clone();
-    futures_util::StreamExt::take_until(messages, ended.cancelled_owned())
+    messages.take_until(ended.cancelled_owned())
 }
 
 fn optional<S: Stream>(messages: Option<S>) -> impl Stream<Item = S::Item> {
-    futures_util::StreamExt::flatten(stream::iter(messages))
+    stream::iter(messages).flatten()
 }

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::{
     channel::{Channel, Out},
-    manager::{Manager, OPENED, Opened},
+    manager::{BESIDE, Beside, Manager, Opened},
     streams::Streams,
     table::{Refusal, Sessions, random_id},
 };

@@ -33,6 +33,7 @@ const LISTENERS_MAX: usize = 4;
 pub(crate) struct Streams {
     unread_messages_max: usize,
     unread_time_max: Duration,
+    begin_after: Duration,
     counters: Arc<Counters>,
     keys: AtomicU64,
     requests: Mutex<HashMap<RequestId, Arc<Stream>>>,
@@ -45,12 +46,18 @@ impl Streams {
         Arc::new(Self {
             unread_messages_max: limits.unread_messages_max,
             unread_time_max: limits.unread_time_max,
+            begin_after: limits.stream_after,
             counters,
             keys: AtomicU64::new(1),
             requests: Mutex::default(),
             listeners: Mutex::default(),
             listens: Notify::new(),
         })
+    }
+
+    /// How long an answer is waited for before its stream is begun.
+    pub(crate) fn begin_after(&self) -> Duration {
+        self.begin_after
     }
 
     /// Whether somebody reads, or may come back to read an answer.

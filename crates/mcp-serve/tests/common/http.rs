@@ -111,10 +111,11 @@ pub(crate) async fn open(router: &Router, path: &str, who: &str) -> String {
     id
 }
 
-/// The events of a reply.
+/// The events of a reply. An answer that comes alone, as JSON, is one event.
 pub(crate) struct Events {
     body: BodyDataStream,
     text: String,
+    is_json: bool,
 }
 
 /// One event.
@@ -127,11 +128,15 @@ pub(crate) struct Event {
 
 impl Events {
     pub(crate) fn of(response: Response) -> Self {
-        Self { body: response.into_body().into_data_stream(), text: String::new() }
+        let is_json = is_json(&response);
+        Self { body: response.into_body().into_data_stream(), text: String::new(), is_json }
     }
 
     /// The next event; none at the end.
     pub(crate) async fn next(&mut self) -> Option<Event> {
+        if self.is_json {
+            return self.whole().await;
+        }
         loop {
             if let Some((event, rest)) = self.text.split_once("\n\n") {
                 let event = parse(event);
@@ -144,6 +149,15 @@ impl Events {
             let bytes = super::soon(self.body.next()).await?.ok()?;
             self.text.push_str(std::str::from_utf8(&bytes).unwrap());
         }
+    }
+
+    /// The whole body, once.
+    async fn whole(&mut self) -> Option<Event> {
+        let mut data = String::new();
+        while let Some(bytes) = super::soon(self.body.next()).await {
+            data.push_str(std::str::from_utf8(&bytes.unwrap()).unwrap());
+        }
+        (!data.is_empty()).then(|| Event { data, ..Event::default() })
     }
 
     /// The next message.
@@ -160,6 +174,11 @@ impl Events {
             }
         }
     }
+}
+
+/// Whether a reply is JSON, and so one message.
+pub(crate) fn is_json(response: &Response) -> bool {
+    response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json")
 }
 
 fn parse(text: &str) -> Event {

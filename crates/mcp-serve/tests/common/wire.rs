@@ -128,14 +128,7 @@ impl Wire {
             }
             How::Stateless => {
                 let response = http::ask(&self.router, http::stateless(&self.path, message)).await;
-                let kind = response.headers().get("content-type").cloned();
-                match kind.as_ref().and_then(|kind| kind.to_str().ok()) {
-                    Some("application/json") => {
-                        let (_, value) = http::json_of(response).await;
-                        let _ = self.sender.send(value);
-                    }
-                    _ => self.read(Events::of(response)),
-                }
+                self.read(Events::of(response));
             }
         }
     }

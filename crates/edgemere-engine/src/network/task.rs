@@ -92,10 +92,10 @@ struct Work {
 /// Runs a task where queries run, and hands over its rows and then its end.
 async fn run(work: Work, stop: Stop, sender: mpsc::Sender<RecordBatch>) -> Result<()> {
     let Work { plan, tables, sql, sent } = work;
-    let context = sql.context("", &tables);
-    let plan = expand::expand(plan, &tables, &context.state()).await?;
+    let (state, task) = sql.part(&tables);
+    let plan = expand::expand(plan, &tables, &state).await?;
     let plan = yielding(plan, &stop)?;
-    let mut rows = execute_stream(Arc::clone(&plan), context.task_ctx())?;
+    let mut rows = execute_stream(Arc::clone(&plan), task)?;
     while let Some(batch) = rows.next().await {
         if sender.send(ending::rows(&batch?, &sent)?).await.is_err() {
             return Ok(());

@@ -21,6 +21,7 @@
 mod arrow_stream;
 mod batch;
 mod catalog;
+mod common;
 mod dialect;
 mod error;
 mod explain;
@@ -61,11 +62,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use datafusion::catalog::MemoryCatalogProviderList;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::TrackConsumersPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
-use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::execution::{SessionState, TaskContext};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -73,6 +73,7 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 pub use self::arrow_stream::ArrowStream;
 pub use self::batch::{Batch, Times};
 pub(crate) use self::catalog::Catalog;
+use self::common::Common;
 pub use self::dialect::{condition, results};
 pub use self::error::Error;
 pub use self::explain::{Plan, ResultColumn};
@@ -123,8 +124,7 @@ pub struct Sql {
     /// The way to the operators; none when the rows are here.
     remote: Option<Remote>,
     runtime: Arc<RuntimeEnv>,
-    /// What all sessions have in common: the functions and the rules, of which there are hundreds.
-    common: Arc<SessionState>,
+    common: Arc<Common>,
     limits: Limits,
     queries: Queries,
     caller: Arc<str>,
@@ -154,7 +154,9 @@ impl Sql {
             .map_err(Error::Plan)?;
         let memory = Arc::new(Total::new(limits.memory_total_bytes));
         let workers = Arc::new(Workers::start().map_err(Error::Threads)?);
-        let (common, queries, caller) = (Arc::new(common()), Queries::default(), "".into());
+        let merge_bytes = merge_bytes(&limits).min(MERGE_BYTES_MAX);
+        let common = Arc::new(Common::new(&runtime, merge_bytes));
+        let (queries, caller) = (Queries::default(), "".into());
         let tables = Arc::new(storage);
         let remote = None;
         Ok(Self { tables, remote, runtime, common, limits, queries, caller, memory, workers })
@@ -249,8 +251,7 @@ impl Sql {
         let Steps { physical, plan } = session.steps(&logical).await?;
         session.open(&physical).await?;
         let physical = yielding(physical, stop).map_err(Error::Plan)?;
-        let task = session.context.task_ctx();
-        let batches = execute_stream(Arc::clone(&physical), task).map_err(failed)?;
+        let batches = execute_stream(Arc::clone(&physical), session.task()).map_err(failed)?;
         let counted = Counted::new(physical);
         Ok((Planned { batches, counted, tables: session.tables }, plan))
     }
@@ -283,12 +284,13 @@ impl Sql {
         progress: &network::Progress,
     ) -> Result<Session, Error> {
         let tables = Arc::new(self.snapshots());
-        let context = self.context(dbms, &tables);
+        let state = self.common.state(dbms, &tables);
+        let (common, runtime) = (Arc::clone(&self.common), Arc::new(self.environment()));
         let job = self
             .remote
             .as_ref()
-            .map(|remote| remote.job(subset, progress, context.runtime_env()).map_err(Error::Plan));
-        Ok(Session { context, tables, job: job.transpose()? })
+            .map(|remote| remote.job(subset, progress, Arc::clone(&runtime)).map_err(Error::Plan));
+        Ok(Session { state, common, runtime, tables, job: job.transpose()? })
     }
 
     /// The tables, each as it is when it is first asked for.
@@ -303,29 +305,14 @@ impl Sql {
 
     /// Makes the functions of queries known to a session, and only those.
     pub(crate) fn register_functions(&self, context: &SessionContext) {
-        forbidden::take_away(context);
-        functions::register(context);
+        common::register_functions(context);
     }
 
-    /// What DataFusion plans and runs one query with, in memory of its own.
-    pub(crate) fn context(&self, dbms: &str, tables: &Arc<Catalog>) -> SessionContext {
-        let config = SessionConfig::new()
-            .with_default_catalog_and_schema(catalog::CATALOG, dbms)
-            .with_create_default_catalog_and_schema(false)
-            .with_information_schema(false)
-            .with_parquet_pruning(true);
-        let merge_bytes = merge_bytes(&self.limits).min(MERGE_BYTES_MAX);
-        let mut config = config.with_sort_spill_reservation_bytes(merge_bytes);
-        // It compares what may be null in two plans of one query, one of which was simplified.
-        config.options_mut().execution.skip_physical_aggregate_schema_check = true;
-        let state = SessionStateBuilder::new_from_existing(SessionState::clone(&self.common))
-            .with_config(config)
-            .with_runtime_env(Arc::new(self.environment()))
-            .with_catalog_list(Arc::new(MemoryCatalogProviderList::new()))
-            .build();
-        let context = SessionContext::new_with_state(state);
-        context.register_catalog(catalog::CATALOG, Arc::clone(tables) as _);
-        context
+    /// What DataFusion plans and runs a part of another node's query with, in memory of its own.
+    pub(crate) fn part(&self, tables: &Arc<Catalog>) -> (SessionState, Arc<TaskContext>) {
+        let state = self.common.with_all_rules(&self.common.state("", tables));
+        let task = session::task(&state, Arc::new(self.environment()));
+        (state, task)
     }
 
     /// What one query runs in: memory of its own, and all else as every query.
@@ -363,13 +350,4 @@ pub(crate) fn clear(folder: &Path) -> std::io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// The state that every session begins with.
-fn common() -> SessionState {
-    let context =
-        SessionContext::new_with_state(SessionStateBuilder::new().with_default_features().build());
-    forbidden::take_away(&context);
-    functions::register(&context);
-    context.state()
 }

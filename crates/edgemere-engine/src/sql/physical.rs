@@ -4,14 +4,21 @@ use std::sync::Arc;
 
 use datafusion::common::tree_node::TreeNode;
 use datafusion::error::DataFusionError;
-use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::physical_plan::ExecutionPlan;
 
+use super::Session;
 use super::error::Error;
 use super::first_rows;
 
-/// How the rules' names begin that bring filters down to where rows are read.
+/// How the rules' names begin that bring filters down to where rows are read. They are for plain plans
+/// alone.
+///
+/// DataFusion brings filters down, also those that a sort finds while it runs, by the names of their
+/// columns and by their places, which it mixes up. After a join two columns may have one name, and
+/// `x.d <= y.d` becomes `x.d <= x.d`: rows too many, or too few. Of `ORDER BY a - b LIMIT 3` it takes
+/// the columns of another step, and panics. What can be known before rows are read is in the scans
+/// already, where the plan was optimized.
 pub(crate) const FILTER_RULES: &str = "FilterPushdown";
 
 /// The rule that checks what the others have done.
@@ -24,14 +31,14 @@ pub(crate) const PROVING_RULE: &str = "SanityCheckPlan";
 /// since equalities get lost between its rules, and gives up. Such a query is planned again, and
 /// sorted in one piece.
 pub(super) async fn plan(
-    state: &SessionState,
+    session: &Session,
     plan: &LogicalPlan,
 ) -> Result<Arc<dyn ExecutionPlan>, Error> {
-    let without_rules = match is_plain(plan)? {
-        true => None,
-        false => Some(without_filter_rules(state)),
+    let with_all_rules = match is_plain(plan)? {
+        true => Some(session.common.with_all_rules(&session.state)),
+        false => None,
     };
-    let state = without_rules.as_ref().unwrap_or(state);
+    let state = with_all_rules.as_ref().unwrap_or(&session.state);
     let steps = match state.query_planner().create_physical_plan(plan, state).await {
         Err(error) if is_unproven(&error) => {
             let mut careful = state.clone();
@@ -57,19 +64,6 @@ fn is_plain(plan: &LogicalPlan) -> Result<bool, Error> {
         _ => true,
     };
     plan.exists(|step| Ok(is_other(step))).map(|found| !found).map_err(Error::Plan)
-}
-
-/// DataFusion brings filters down, also those that a sort finds while it runs, by the names of their
-/// columns and by their places, which it mixes up. After a join two columns may have one name, and
-/// `x.d <= y.d` becomes `x.d <= x.d`: rows too many, or too few. Of `ORDER BY a - b LIMIT 3` it takes
-/// the columns of another step, and panics. What can be known before rows are read is in the scans
-/// already, where the plan was optimized.
-fn without_filter_rules(state: &SessionState) -> SessionState {
-    let rules = state.physical_optimizers().iter();
-    let rules = rules.filter(|rule| !rule.name().starts_with(FILTER_RULES)).cloned().collect();
-    SessionStateBuilder::new_from_existing(state.clone())
-        .with_physical_optimizer_rules(rules)
-        .build()
 }
 
 /// Whether it is DataFusion's own check that failed.

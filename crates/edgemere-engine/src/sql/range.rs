@@ -16,7 +16,7 @@ use crate::schema::told;
 pub(super) async fn ask(session: &Session, plan: LogicalPlan) -> Result<TimeRange, Error> {
     let steps = session.steps(&plan).await?;
     session.open(&steps.physical).await?;
-    let batches = collect(steps.physical, session.context.task_ctx()).await.map_err(failed)?;
+    let batches = collect(steps.physical, session.task()).await.map_err(failed)?;
     of(&batches)
 }
 

@@ -1,15 +1,18 @@
 //! What one query is planned and run with: its tables as they were when it first named them, and its
 //! memory. On the network also its work on the operators.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::error::DataFusionError;
-use datafusion::execution::SessionState;
+use datafusion::execution::runtime_env::RuntimeEnv;
+use datafusion::execution::{SessionState, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::prelude::SessionContext;
 
 use super::catalog::Catalog;
+use super::common::Common;
 use super::error::Error;
 use super::explain::Plan;
 use super::physical;
@@ -17,7 +20,10 @@ use crate::network::{self, Explained, Job};
 
 /// What one query is planned and run with.
 pub(super) struct Session {
-    pub(super) context: SessionContext,
+    pub(super) state: SessionState,
+    pub(super) common: Arc<Common>,
+    /// What it runs in, with memory of its own.
+    pub(super) runtime: Arc<RuntimeEnv>,
     pub(super) tables: Arc<Catalog>,
     /// The query's work on operators, when it is asked on the network.
     pub(super) job: Option<Arc<Job>>,
@@ -37,17 +43,24 @@ fn undivided(error: DataFusionError) -> Error {
 
 impl Session {
     /// The state in which names without a database are of this one.
-    pub(super) fn state_in(&self, dbms: &str) -> SessionState {
-        let mut state = self.context.state();
+    pub(super) fn state_in(&self, dbms: &str) -> Cow<'_, SessionState> {
+        if self.state.config_options().catalog.default_schema == dbms {
+            return Cow::Borrowed(&self.state);
+        }
+        let mut state = self.state.clone();
         state.config_mut().options_mut().catalog.default_schema = dbms.to_owned();
-        state
+        Cow::Owned(state)
+    }
+
+    /// What the steps run with.
+    pub(super) fn task(&self) -> Arc<TaskContext> {
+        task(&self.state, Arc::clone(&self.runtime))
     }
 
     /// The steps of a plan. On the network they are divided between the operators and this node.
     pub(super) async fn steps(&self, plan: &LogicalPlan) -> Result<Steps, Error> {
-        let state = self.context.state();
-        let logical = state.optimize(plan).map_err(Error::Plan)?;
-        let physical = Box::pin(physical::plan(&state, &logical)).await?;
+        let logical = self.state.optimize(plan).map_err(Error::Plan)?;
+        let physical = Box::pin(physical::plan(self, &logical)).await?;
         let Some(job) = &self.job else {
             let plan = Plan::new(&logical, physical.as_ref(), None);
             return Ok(Steps { physical, plan });
@@ -64,4 +77,12 @@ impl Session {
             None => Ok(()),
         }
     }
+}
+
+/// What steps run with. They have the functions that they call: none is looked up by its name.
+pub(super) fn task(state: &SessionState, runtime: Arc<RuntimeEnv>) -> Arc<TaskContext> {
+    let (id, config) = (state.session_id().to_owned(), state.config().clone());
+    let (scalar, higher, aggregate, window) =
+        (HashMap::new(), HashMap::new(), HashMap::new(), HashMap::new());
+    Arc::new(TaskContext::new(None, id, config, scalar, higher, aggregate, window, runtime))
 }

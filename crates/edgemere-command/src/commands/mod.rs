@@ -220,9 +220,10 @@ impl Command {
     /// Takes a command.
     pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Self, Error> {
         let mut found: Option<(usize, &Declaration, Cursor<'_>)> = None;
+        let mut ahead = Ahead::of(cursor);
         for declaration in DECLARATIONS {
             for name in declaration.names() {
-                let Some(after) = after_name(name, cursor) else { continue };
+                let Some(after) = ahead.after_name(name, cursor) else { continue };
                 let length = name.split(' ').count();
                 if found.as_ref().is_none_or(|(longest, ..)| length > *longest) {
                     found = Some((length, declaration, after));
@@ -282,27 +283,45 @@ impl fmt::Display for Command {
     }
 }
 
-/// Whether the text begins like the name, and where its keywords end.
-fn after_name<'a>(name: &str, cursor: &Cursor<'a>) -> Option<Cursor<'a>> {
-    let mut ahead = cursor.clone();
-    let mut after = cursor.clone();
-    let keywords = keywords(name).count();
-    for (index, pattern) in name.split(' ').enumerate() {
-        let lexeme = ahead.take();
-        let matches = match (pattern, &lexeme.token) {
-            ("VALUE", _) | ("!NAME", Token::Variable(_)) | ("NAME", Token::Word(_)) => true,
-            ("=", Token::Operator(sign)) => *sign == "=",
-            (keyword, Token::Word(word)) => word.eq_ignore_ascii_case(keyword),
-            _ => false,
-        };
-        if !matches {
-            return None;
+/// The tokens after a cursor, each read once, and not before some name has got so far.
+struct Ahead<'a> {
+    next: Cursor<'a>,
+    read: Vec<(Token, Cursor<'a>)>,
+}
+
+impl<'a> Ahead<'a> {
+    fn of(cursor: &Cursor<'a>) -> Self {
+        Self { next: cursor.clone(), read: Vec::new() }
+    }
+
+    /// A token, and the cursor after it.
+    fn token(&mut self, index: usize) -> Option<&(Token, Cursor<'a>)> {
+        while self.read.len() <= index {
+            let token = self.next.take().token;
+            self.read.push((token, self.next.clone()));
         }
-        if index < keywords {
-            after = ahead.clone();
+        self.read.get(index)
+    }
+
+    /// Whether the text begins like the name, and where its keywords end.
+    fn after_name(&mut self, name: &str, cursor: &Cursor<'a>) -> Option<Cursor<'a>> {
+        for (index, pattern) in name.split(' ').enumerate() {
+            let (token, _) = self.token(index)?;
+            let matches = match (pattern, token) {
+                ("VALUE", _) | ("!NAME", Token::Variable(_)) | ("NAME", Token::Word(_)) => true,
+                ("=", Token::Operator(sign)) => *sign == "=",
+                (keyword, Token::Word(word)) => word.eq_ignore_ascii_case(keyword),
+                _ => false,
+            };
+            if !matches {
+                return None;
+            }
+        }
+        match keywords(name).count().checked_sub(1) {
+            Some(last) => self.token(last).map(|(_, after)| after.clone()),
+            None => Some(cursor.clone()),
         }
     }
-    Some(after)
 }
 
 /// The error that no command begins like this, with the nearest that one could have meant.

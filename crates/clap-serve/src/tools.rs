@@ -73,7 +73,7 @@ impl Tools {
     /// What a program says of its version is harmless, and agents ask for it first.
     fn add_version(&self, catalog: Catalog) -> Catalog {
         let (name, alias) = VERSION;
-        let path = [name.to_owned()];
+        let path = [vec![name.to_owned()]];
         let tool = format!("{}{name}", self.options.prefix);
         let is_offered = self.options.policy.offers(&path, Some(Effect::Read));
         let is_taken = self.command.find_subcommand(name).is_some();

@@ -7,6 +7,9 @@ use serde::Deserialize;
 pub use self::pattern::Pattern;
 use crate::{Effect, Error};
 
+/// The words that lead to a command.
+pub(crate) type Path = Vec<String>;
+
 /// What is offered of a command line. By default only commands that declare [`Effect::Read`].
 ///
 /// It is part of a program, or read from a file of its author:
@@ -64,17 +67,17 @@ impl TryFrom<String> for Allow {
 }
 
 impl Policy {
-    /// The effect of a command: the gravest of those that it declares or takes over from what it is
-    /// below of, and of those that the policy gives it.
-    pub(crate) fn effect(&self, path: &[String], declared: Option<Effect>) -> Option<Effect> {
+    /// The effect of a command, which may be spelled in several ways: the gravest of those that it
+    /// declares or takes over from what it is below of, and of those that the policy gives it.
+    pub(crate) fn effect(&self, paths: &[Path], declared: Option<Effect>) -> Option<Effect> {
         let given = [
             (Effect::Read, &self.read),
             (Effect::Write, &self.write),
             (Effect::Destructive, &self.destructive),
         ];
         let given =
-            given.into_iter().filter(|(_, patterns)| any(patterns, |one| one.matches(path)));
-        let secret = any(&self.secret, |one| one.covers(path)).then_some(Effect::Secret);
+            given.into_iter().filter(|(_, patterns)| any(patterns, paths, Pattern::matches));
+        let secret = any(&self.secret, paths, Pattern::covers).then_some(Effect::Secret);
         given.map(|(effect, _)| effect).chain(declared).chain(secret).max()
     }
 
@@ -88,32 +91,33 @@ impl Policy {
     }
 
     /// Whether a command of this effect is offered. One that nobody has declared is not.
-    pub(crate) fn offers(&self, path: &[String], effect: Option<Effect>) -> bool {
-        effect.is_some_and(|effect| effect <= self.gravest()) && self.considers(path)
+    pub(crate) fn offers(&self, paths: &[Path], effect: Option<Effect>) -> bool {
+        effect.is_some_and(|effect| effect <= self.gravest()) && self.considers(paths)
     }
 
     /// Whether a command is offered when its effect is allowed.
-    pub(crate) fn considers(&self, path: &[String]) -> bool {
-        self.is_among(path) && !any(&self.deny, |one| one.covers(path))
+    pub(crate) fn considers(&self, paths: &[Path]) -> bool {
+        self.is_among(paths) && !any(&self.deny, paths, Pattern::covers)
     }
 
     /// Whether an argument of a command is offered.
-    pub(crate) fn offers_argument(&self, path: &[String], names: &[String]) -> bool {
-        !any(&self.deny, |one| one.matches_argument(path, names))
+    pub(crate) fn offers_argument(&self, paths: &[Path], names: &[String]) -> bool {
+        !any(&self.deny, paths, |one, path| one.matches_argument(path, names))
     }
 
-    fn is_among(&self, path: &[String]) -> bool {
-        let mut only = self.allow.iter().filter_map(|allow| match allow {
-            Allow::Only(pattern) if !pattern.is_of_arguments() => Some(pattern),
+    fn is_among(&self, paths: &[Path]) -> bool {
+        let only = self.allow.iter().filter_map(|allow| match allow {
+            Allow::Only(pattern) if !pattern.is_of_arguments() => Some(pattern.clone()),
             _ => None,
         });
-        let first = only.next();
-        first.is_none_or(|first| first.matches(path) || only.any(|one| one.matches(path)))
+        let only: Vec<Pattern> = only.collect();
+        only.is_empty() || any(&only, paths, Pattern::matches)
     }
 }
 
-fn any(patterns: &[Pattern], is_so: impl Fn(&Pattern) -> bool) -> bool {
-    patterns.iter().any(is_so)
+/// Whether something is so for any of these patterns and any spelling of a command.
+fn any(patterns: &[Pattern], paths: &[Path], is_so: impl Fn(&Pattern, &[String]) -> bool) -> bool {
+    patterns.iter().any(|pattern| paths.iter().any(|path| is_so(pattern, path)))
 }
 
 #[cfg(test)]
@@ -131,8 +135,8 @@ mod tests {
     }
 
     fn offers(policy: &Policy, command: &str, declared: Option<Effect>) -> bool {
-        let path = path(command);
-        policy.offers(&path, policy.effect(&path, declared))
+        let paths = [path(command)];
+        policy.offers(&paths, policy.effect(&paths, declared))
     }
 
     #[test]
@@ -183,9 +187,9 @@ mod tests {
     #[test]
     fn arguments_can_be_denied() {
         let policy = policy(json!({ "read": ["*"], "deny": ["deploy --force", "--token"] }));
-        assert!(!policy.offers_argument(&path("deploy"), &["force".to_owned()]));
-        assert!(policy.offers_argument(&path("build"), &["force".to_owned()]));
-        assert!(!policy.offers_argument(&path("build"), &["token".to_owned()]));
+        assert!(!policy.offers_argument(&[path("deploy")], &["force".to_owned()]));
+        assert!(policy.offers_argument(&[path("build")], &["force".to_owned()]));
+        assert!(!policy.offers_argument(&[path("build")], &["token".to_owned()]));
         assert!(offers(&policy, "deploy", None));
     }
 }

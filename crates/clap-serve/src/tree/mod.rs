@@ -16,7 +16,7 @@ pub(crate) use self::{
     kind::{Kind, whole},
     rules::Rule,
 };
-use crate::{Effect, Error, Policy, effect};
+use crate::{Effect, Error, Policy, effect, policy::Path};
 
 /// The length up to which a long description is a tool's: models read all of them.
 const DESCRIPTION_CHARS_MAX: usize = 600;
@@ -134,11 +134,7 @@ impl Walk<'_> {
         if !is_leaf && command.is_subcommand_required_set() {
             return;
         }
-        // The program itself has no path: it is known by its name.
-        let known_as = match path {
-            [] => vec![self.built.get_name().to_owned()],
-            path => path.to_vec(),
-        };
+        let known_as = spellings(levels);
         let effect = self.policy.effect(&known_as, declared);
         if effect.is_none() && !is_leaf {
             return;
@@ -152,7 +148,8 @@ impl Walk<'_> {
             None => {
                 tree.withheld += 1;
                 let is_open = effect.is_none() && self.policy.considers(&known_as);
-                tree.undeclared.extend(is_open.then(|| known_as.join(" ")));
+                tree.undeclared
+                    .extend(known_as.first().filter(|_| is_open).map(|one| one.join(" ")));
             }
         }
     }
@@ -162,10 +159,11 @@ impl Walk<'_> {
         &self,
         levels: &[&Command],
         path: &[String],
-        known_as: &[String],
+        known_as: &[Path],
         effect: Effect,
     ) -> Option<Leaf> {
         let mut arguments = self.arguments(levels, known_as)?;
+        let known_as = known_as.first()?;
         let rules = rules::rules(&mut arguments, levels)?;
         let said: Vec<(usize, String)> =
             rules.iter().flat_map(|rule| beside(rule, &arguments)).collect();
@@ -177,12 +175,12 @@ impl Walk<'_> {
         let description = description(levels.last()?, known_as, &rules, &arguments);
         let mut parser = self.built.clone();
         keep_only(&mut parser, path);
-        let (path, tool) = (path.to_vec(), format!("{}{}", self.prefix, known_as.join("_")));
+        let (path, tool) = (path.to_vec(), tool_name(self.prefix, known_as));
         Some(Leaf { tool, description, effect, arguments, rules, parser, path })
     }
 
     /// The arguments that a tool takes, those of its own command first.
-    fn arguments(&self, levels: &[&Command], known_as: &[String]) -> Option<Vec<Argument>> {
+    fn arguments(&self, levels: &[&Command], known_as: &[Path]) -> Option<Vec<Argument>> {
         let depth = levels.len().checked_sub(1)?;
         let mut arguments = Vec::new();
         let mut names = BTreeSet::new();
@@ -216,6 +214,30 @@ impl Walk<'_> {
         }
         Some(arguments)
     }
+}
+
+/// All ways to spell what leads to a command, its own first: a pattern of an alias is one of the command.
+/// The program itself has no path: it is known by its name.
+fn spellings(levels: &[&Command]) -> Vec<Path> {
+    let named = if levels.len() > 1 { levels.get(1..).unwrap_or_default() } else { levels };
+    let mut paths: Vec<Path> = vec![Vec::new()];
+    for command in named {
+        let names = [command.get_name()].into_iter().chain(command.get_all_aliases());
+        let names: Vec<&str> = names.collect();
+        let longer = |path: &Path| {
+            let path = path.clone();
+            names.iter().map(move |name| [path.clone(), vec![(*name).to_owned()]].concat())
+        };
+        paths = paths.iter().flat_map(longer).collect();
+    }
+    paths
+}
+
+/// What a tool is called: of characters that every client takes.
+fn tool_name(prefix: &str, path: &[String]) -> String {
+    let name = format!("{prefix}{}", path.join("_"));
+    let is_legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    name.chars().map(|c| if is_legal(c) { c } else { '_' }).collect()
 }
 
 /// A command's arguments: by their places, then those with names, then those that all commands have.
@@ -295,5 +317,80 @@ fn keep_only(command: &mut Command, path: &[String]) {
             // A name that no word of a command line can be.
             false => *below = Command::new("\0"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::CommandExt;
+
+    fn tools(command: &Command, policy: serde_json::Value) -> Vec<String> {
+        let policy = serde_json::from_value(policy).unwrap();
+        let tree = Tree::new(command, &policy, "").unwrap();
+        tree.leaves.into_iter().map(|leaf| leaf.tool).collect()
+    }
+
+    fn golem() -> Command {
+        let profile = Command::new("profile").alias("prof").subcommands([
+            Command::new("list").effect(Effect::Read),
+            Command::new("switch").visible_alias("use").effect(Effect::Write),
+        ]);
+        let component = Command::new("component")
+            .effect(Effect::Read)
+            .subcommands([Command::new("list"), Command::new("new").effect(Effect::Write)]);
+        let hidden = Command::new("debug").hide(true).effect(Effect::Read);
+        Command::new("golem").subcommands([profile, component, hidden])
+    }
+
+    #[test]
+    fn effects_are_taken_over_and_hidden_commands_are_not_there() {
+        assert_eq!(tools(&golem(), json!({})), ["profile_list", "component", "component_list"]);
+        let all =
+            ["profile_list", "profile_switch", "component", "component_list", "component_new"];
+        assert_eq!(tools(&golem(), json!({ "allow": ["write"] })), all);
+    }
+
+    #[test]
+    fn a_pattern_of_an_alias_is_one_of_the_command() {
+        for deny in ["profile *", "prof", "PROF *", "prof list"] {
+            let left = tools(&golem(), json!({ "deny": [deny] }));
+            assert_eq!(left, ["component", "component_list"], "{deny}");
+        }
+        let left = tools(&golem(), json!({ "allow": ["write", "prof use"] }));
+        assert_eq!(left, ["profile_switch"]);
+        let left = tools(&golem(), json!({ "secret": ["prof"], "allow": ["destructive"] }));
+        assert_eq!(left, ["component", "component_list", "component_new"]);
+    }
+
+    #[test]
+    fn what_needs_something_that_is_not_offered_is_not_offered() {
+        let login = Command::new("login").effect(Effect::Read).arg(
+            Arg::new("token")
+                .long("token")
+                .required(true)
+                .env("NO_SUCH_TOKEN")
+                .hide_env_values(true),
+        );
+        let other = Command::new("other")
+            .effect(Effect::Read)
+            .arg(Arg::new("key").long("key").hide(true))
+            .arg(Arg::new("name").long("name"));
+        let program = Command::new("program").subcommands([login, other]);
+        let tree = Tree::new(&program, &Policy::default(), "").unwrap();
+        let names: Vec<&str> =
+            tree.leaves[0].arguments.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!((tree.leaves.len(), names), (1, vec!["name"]));
+    }
+
+    #[test]
+    fn two_commands_of_one_name_stop_the_start() {
+        let read = |name: &'static str| Command::new(name).effect(Effect::Read);
+        let program = Command::new("program")
+            .subcommands([read("a_b"), Command::new("a").subcommand(read("b"))]);
+        let error = Tree::new(&program, &Policy::default(), "").unwrap_err();
+        assert!(matches!(error, Error::SameName { .. }), "{error}");
     }
 }

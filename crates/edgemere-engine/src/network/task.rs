@@ -92,10 +92,11 @@ struct Work {
 /// Runs a task where queries run, and hands over its rows and then its end.
 async fn run(work: Work, stop: Stop, sender: mpsc::Sender<RecordBatch>) -> Result<()> {
     let Work { plan, tables, sql, sent } = work;
+    // Its memory is kept to the end: by that the node knows that it works for somebody.
     let (state, task) = sql.part(&tables);
     let plan = expand::expand(plan, &tables, &state).await?;
     let plan = yielding(plan, &stop)?;
-    let mut rows = execute_stream(Arc::clone(&plan), task)?;
+    let mut rows = execute_stream(Arc::clone(&plan), Arc::clone(&task))?;
     while let Some(batch) = rows.next().await {
         if sender.send(ending::rows(&batch?, &sent)?).await.is_err() {
             return Ok(());

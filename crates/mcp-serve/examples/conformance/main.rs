@@ -5,7 +5,7 @@ mod prompts;
 mod resources;
 mod tools;
 
-use std::io::Write;
+use std::{io::Write, time::Duration};
 
 use mcp_serve::{Access, Catalog, Identity, Limits, Server, serve_http};
 use tokio::net::TcpListener;
@@ -16,7 +16,13 @@ async fn main() -> std::io::Result<()> {
     identity.title = Some("The conformance suite's fixtures".to_owned());
     identity.instructions = Some("Call the tools that the suite names.".to_owned());
     // The suite makes many tasks in a short time, and may be run again.
-    let limits = Limits { tasks_max: 4096, tasks_per_principal_max: 4096, ..Limits::default() };
+    let limits = Limits {
+        tasks_max: 4096,
+        tasks_per_principal_max: 4096,
+        // The suite looks at streams, too. That answers may be sent alone, the product's scenarios show.
+        stream_after: Duration::ZERO,
+        ..Limits::default()
+    };
     let server = Server::new(identity, limits);
     server.offer(catalog(&server, false));
     if std::env::args().any(|arg| arg == "--stdio") {

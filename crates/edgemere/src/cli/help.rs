@@ -6,7 +6,7 @@ use clap::Command;
 /// The groups of commands.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Run a node", &["node", "demo"]),
-    ("Talk to a node", &["run", "sql", "import", "shell"]),
+    ("Talk to a node", &["run", "sql", "import", "policy", "shell"]),
     ("Serve agents", &["mcp", "tools"]),
     ("Set up and look after", &["config", "ledger", "completions"]),
 ];

@@ -9,6 +9,7 @@ mod import;
 mod ledger;
 mod mcp;
 mod node;
+mod policy;
 mod run;
 pub(crate) mod serve;
 mod shell;
@@ -64,6 +65,8 @@ enum Command {
     Shell(shell::Shell),
     Mcp(Box<mcp::Mcp>),
     #[command(subcommand)]
+    Policy(policy::Command),
+    #[command(subcommand)]
     Tools(tools::Command),
     #[command(subcommand)]
     Config(config::Command),
@@ -110,6 +113,7 @@ impl Cli {
             Command::Import(import) => import.run(&config),
             Command::Shell(shell) => shell.run(&config),
             Command::Mcp(mcp) => mcp.run(&config),
+            Command::Policy(command) => command.run(&config),
             Command::Tools(command) => command.run(&config),
             Command::Config(command) => command.run(&config),
             Command::Ledger(command) => command.run(&config),
@@ -128,6 +132,7 @@ impl Command {
             Self::Import(import) => import.keys.entries(),
             Self::Shell(shell) => shell.keys.entries(),
             Self::Mcp(mcp) => mcp.given(),
+            Self::Policy(command) => command.given(),
             Self::Tools(command) => command.given(),
             Self::Config(command) => command.given(),
             Self::Ledger(command) => command.given(),

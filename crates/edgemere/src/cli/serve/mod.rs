@@ -89,6 +89,8 @@ mod tests {
         let expected = [
             "run",
             "sql",
+            "policy_list",
+            "policy_show",
             "tools_list",
             "tools_show",
             "tools_test",

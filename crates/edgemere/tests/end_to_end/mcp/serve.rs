@@ -13,9 +13,11 @@ use super::{Agent, TOOLS, node_with, store};
 use crate::support::{Node, edgemere};
 
 /// What agents are offered of the command line.
-const READING: [&str; 9] = [
+const READING: [&str; 11] = [
     "run",
     "sql",
+    "policy_list",
+    "policy_show",
     "tools_list",
     "tools_show",
     "tools_test",
@@ -77,6 +79,11 @@ async fn commands_are_tools_and_what_writes_is_not_there() {
     let json = json!({ "command": ["get status where format = json"] });
     let status = agent.call("run", json).await;
     assert_eq!(status["structuredContent"]["status"], "running", "{status}");
+    let masters = agent.call("policy_list", json!({ "kind": "master" })).await;
+    let master = &masters["structuredContent"]["result"][0]["master"];
+    assert_eq!(master["name"], "plant-1", "{masters}");
+    let shown = agent.call("policy show", json!({ "id": master["id"] })).await;
+    assert_eq!(shown["structuredContent"]["result"], json!([{ "master": master }]), "{shown}");
     // The same name as people type it.
     let listed = agent.call("tools list", json!({})).await;
     assert_eq!(listed["structuredContent"]["result"][0]["name"], "list_databases", "{listed}");

@@ -48,6 +48,7 @@
 mod call;
 mod effect;
 mod error;
+mod glob;
 mod handler;
 mod help;
 pub mod manifests;

@@ -1,16 +1,17 @@
 //! Patterns for the name of a file: `*` and `?`, as a shell has them.
 
 use super::ManifestError;
+use crate::glob;
 
 /// A pattern for the name of a file.
 #[derive(Clone, Debug)]
-pub(super) struct Pattern(Vec<char>);
+pub(super) struct Pattern(String);
 
 impl Pattern {
     pub(super) fn new(text: &str) -> Result<Self, ManifestError> {
         let is_name = !matches!(text, "" | "." | "..") && !text.contains(['/', '\\', '\0']);
         match is_name {
-            true => Ok(Self(text.chars().collect())),
+            true => Ok(Self(text.to_owned())),
             false => Err(ManifestError::Pattern(text.to_owned())),
         }
     }
@@ -18,36 +19,7 @@ impl Pattern {
     /// Whether a name fits. A dot at the beginning hides a file: only a dot fits it.
     pub(super) fn fits(&self, name: &str) -> bool {
         let is_hidden = name.starts_with('.');
-        (!is_hidden || self.0.first() == Some(&'.')) && fits(&self.0, name)
-    }
-}
-
-/// The last `*` takes as little as it can, and one character more whenever the rest does not fit.
-/// No earlier one needs to take more, so the time is at most the product of both lengths.
-fn fits(pattern: &[char], name: &str) -> bool {
-    let (mut rest, mut left) = (pattern, name.chars());
-    // What follows the last `*`, and where what it takes ends.
-    let mut star = None;
-    loop {
-        let wanted = rest.split_first();
-        if let Some(('*', after)) = wanted {
-            star = Some((after, left.clone()));
-            rest = after;
-            continue;
-        }
-        match (wanted, left.next()) {
-            (None, None) => return true,
-            (Some((wanted, after)), Some(next)) if *wanted == '?' || *wanted == next => {
-                rest = after;
-            }
-            _ => {
-                let Some((after, taken)) = &mut star else { return false };
-                if taken.next().is_none() {
-                    return false;
-                }
-                (rest, left) = (after, taken.clone());
-            }
-        }
+        (!is_hidden || self.0.starts_with('.')) && glob::fits(&self.0, name)
     }
 }
 

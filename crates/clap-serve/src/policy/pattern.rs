@@ -4,11 +4,11 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
-use crate::Error;
+use crate::{Error, glob};
 
 /// A pattern of command paths, and perhaps of their arguments.
 ///
-/// Its words stand for the words of a path. In a word `*` is any text; a `*` alone is one word, and as
+/// Its words stand for the words of a path. In a word `*` is any text and `?` one character; a `*` alone is one word, and as
 /// the last one everything from there on, also nothing. A last word that begins with `-` is an
 /// argument's: then the pattern is of arguments and not of commands. Case does not matter, and `_`
 /// is `-`.
@@ -38,7 +38,7 @@ impl Pattern {
     /// Whether it is of an argument of this command, by any of its names: `--force`, `-f`, `force`.
     pub(crate) fn matches_argument(&self, path: &[String], names: &[String]) -> bool {
         let Some(argument) = &self.argument else { return false };
-        let is_named = names.iter().any(|name| is_like(&plain(name), argument));
+        let is_named = names.iter().any(|name| glob::fits(argument, &plain(name)));
         is_named && (self.path.is_empty() || self.matches_path(path))
     }
 
@@ -48,7 +48,7 @@ impl Pattern {
             _ => (self.path.as_slice(), false),
         };
         let fits = path.len() == words.len() || (rest && path.len() > words.len());
-        fits && words.iter().zip(path).all(|(word, name)| is_like(&plain(name), word))
+        fits && words.iter().zip(path).all(|(word, name)| glob::fits(word, &plain(name)))
     }
 }
 
@@ -84,14 +84,6 @@ impl TryFrom<String> for Pattern {
 /// A name as names are compared: without what can be spelled in several ways.
 fn plain(name: &str) -> String {
     name.trim_start_matches('-').to_lowercase().replace('_', "-")
-}
-
-/// Whether a name is like a word in which `*` is any text.
-fn is_like(name: &str, word: &str) -> bool {
-    let Some((begin, rest)) = word.split_once('*') else { return name == word };
-    let Some(name) = name.strip_prefix(begin) else { return false };
-    let starts = name.char_indices().map(|(at, _)| at).chain([name.len()]);
-    starts.filter_map(|at| name.get(at..)).any(|name| is_like(name, rest))
 }
 
 #[cfg(test)]

@@ -116,6 +116,20 @@ async fn an_answer_with_nothing_before_it_comes_alone() {
 }
 
 #[tokio::test]
+async fn without_patience_every_answer_has_a_stream() {
+    let stream_after = Duration::ZERO;
+    let (_server, router) = start(Limits { stream_after, ..Limits::default() });
+    let session = open(&router, "/mcp", "alice").await;
+    // One that is there at once would be taken alone now and then, if it were looked for.
+    for id in 1..=200 {
+        let echo = in_session("/mcp", Some(&session), &call(id, "echo", json!({ "text": "hi" })));
+        let response = ask_as(&router, "alice", echo).await;
+        assert!(!is_json(&response), "the answer to {id} came alone");
+        assert_eq!(Events::of(response).message().await["id"], id);
+    }
+}
+
+#[tokio::test]
 async fn an_answer_that_takes_its_time_has_a_stream() {
     let stream_after = Duration::from_millis(1);
     let (server, router) = start(Limits { stream_after, ..Limits::default() });

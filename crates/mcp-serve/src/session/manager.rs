@@ -167,7 +167,11 @@ where
         }
         None
     };
-    let first = tokio::time::timeout(patience, message).await.ok().flatten();
+    // Without any patience an answer is not looked for: one that is there already has a stream, too.
+    let first = match patience.is_zero() {
+        true => None,
+        false => tokio::time::timeout(patience, message).await.ok().flatten(),
+    };
     let answer = first.filter(|message| is_answer(message));
     if answer.is_some() && BESIDE.try_with(|beside| beside.answer.set(answer)).is_ok() {
         came.clear();

@@ -4,6 +4,7 @@
 //! in every error, and what holds the same rows may take its place.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -20,7 +21,7 @@ use datafusion_distributed::{
     BytesCounterMetric, DistributedConfig, DistributedExt, ExecuteTaskRequest, MaybeEncoded,
     ProducerHead, SetPlanRequest, TaskKey, WorkerToCoordinatorMsg,
 };
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, Either, select};
 use futures_util::stream::{self, BoxStream, StreamExt};
 use tokio::sync::oneshot;
 use tonic::codegen::http::HeaderMap;
@@ -143,7 +144,9 @@ impl Links {
         let failed = |error: DataFusionError| Error::of_call(operator, &error, false);
         let channel = self.channels.to(operator)?;
         let proved = Proved::new(channel, Arc::clone(&self.credentials));
-        let mut client = create_worker_client(BoxCloneSyncChannel::new(proved));
+        let channel = BoxCloneSyncChannel::new(proved);
+        let mut client = create_worker_client(channel.clone());
+        let mut second = create_worker_client(channel);
         let headers = self.headers(operator, is_again).await?.into_headers();
         let (end, ended) = oneshot::channel::<()>();
         // Says nothing, and ends when the task is no longer wanted.
@@ -155,23 +158,24 @@ impl Links {
             stage_id: self.tasks.fetch_add(1, Ordering::Relaxed),
             task_number: 0,
         };
-        let request = self.request(operator, key, plan)?;
-        let messages = client
-            .coordinator_channel(headers, request, wanted, unread, &self.context)
-            .await
-            .map_err(failed)?;
-        let hold = Hold { _end: end, _messages: messages };
-        let request = ExecuteTaskRequest {
+        let given = self.request(operator, key, plan)?;
+        let giving = client.coordinator_channel(headers, given, wanted, unread, &self.context);
+        let wants = ExecuteTaskRequest {
             task_key: key,
             target_partition_start: 0,
             target_partition_end: 1,
             producer_head: ProducerHead::None,
         };
         let headers = self.headers(operator, false).await?.into_headers();
-        let streams = client
-            .execute_task(headers, request, metrics.clone(), &self.context)
-            .await
-            .map_err(failed)?;
+        let running = second.execute_task(headers, wants, metrics.clone(), &self.context);
+        // Its rows are asked for at once: the operator waits for the task, not this node for both. Why
+        // it is not accepted is in the answer to the first call.
+        let (giving, running) = (pin!(giving), pin!(running));
+        let (messages, streams) = match select(giving, running).await {
+            Either::Left((messages, running)) => (messages.map_err(failed)?, running.await),
+            Either::Right((streams, giving)) => (giving.await.map_err(failed)?, streams),
+        };
+        let (hold, streams) = (Hold { _end: end, _messages: messages }, streams.map_err(failed)?);
         let batches = stream::iter(streams).flatten().boxed();
         Ok(Link { batches, hold, metrics })
     }

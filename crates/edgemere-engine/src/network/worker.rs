@@ -12,8 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{exec_err, plan_err};
 use datafusion::error::Result;
-use datafusion::execution::{SessionState, SessionStateBuilder};
-use datafusion::prelude::SessionContext;
+use datafusion::execution::SessionState;
 use datafusion_distributed::{
     CompressionType, DistributedExt, Worker as Service, WorkerPlanRewriteEvent,
     WorkerPlanRewriteEventResponse, WorkerQueryContext,
@@ -118,16 +117,13 @@ impl Inner {
     }
 
     /// What a plan is read with: functions by name, our own steps, and the gate.
-    fn session(self: &Arc<Self>, query: WorkerQueryContext) -> Result<SessionState> {
+    fn session(self: &Arc<Self>, mut query: WorkerQueryContext) -> Result<SessionState> {
         let header = |name: &str| query.headers.get(name).and_then(|value| value.to_str().ok());
         let compression = match header(protocol::COMPRESSION) {
             Some(protocol::LZ4) => Some(CompressionType::LZ4_FRAME),
             _ => None,
         };
         let tables = self.tables(header(protocol::QUERY).unwrap_or_default());
-        let state = query.builder.with_distributed_compression(compression)?.build();
-        let context = SessionContext::new_with_state(state);
-        self.sql.register_functions(&context);
         let (inner, tables) = (Arc::downgrade(self), Arc::downgrade(&tables));
         let accept = move |event: WorkerPlanRewriteEvent<'_>| {
             let Some((inner, tables)) = inner.upgrade().zip(tables.upgrade()) else {
@@ -136,11 +132,12 @@ impl Inner {
             let task = inner.accept(event, &tables)?;
             Ok(WorkerPlanRewriteEventResponse::new(Arc::new(task)))
         };
-        let builder = SessionStateBuilder::new_from_existing(context.state());
-        Ok(builder
+        let config = query.builder.config().take().unwrap_or_default();
+        let config = config
+            .with_distributed_compression(compression)?
             .with_distributed_user_codec(Codec)
-            .with_distributed_worker_plan_rewrite_handler(accept)
-            .build())
+            .with_distributed_worker_plan_rewrite_handler(accept);
+        Ok(self.sql.reading(config))
     }
 
     fn accept(

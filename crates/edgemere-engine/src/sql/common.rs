@@ -40,12 +40,18 @@ impl Common {
 
     /// For one query on these tables, asked now. Names without a database are of this one.
     pub(super) fn state(&self, dbms: &str, tables: &Arc<Catalog>) -> SessionState {
+        asked(self.careful.clone(), dbms, tables)
+    }
+
+    /// The same with all rules.
+    pub(super) fn state_with_all_rules(&self, dbms: &str, tables: &Arc<Catalog>) -> SessionState {
+        asked(self.all.clone(), dbms, tables)
+    }
+
+    /// The functions, for reading a plan that names them.
+    pub(super) fn reading(&self, config: SessionConfig) -> SessionState {
         let mut state = self.careful.clone();
-        let catalogs = MemoryCatalogProviderList::new();
-        catalogs.register_catalog(CATALOG.to_owned(), Arc::clone(tables) as _);
-        state.register_catalog_list(Arc::new(catalogs));
-        state.config_mut().options_mut().catalog.default_schema = dbms.to_owned();
-        state.mark_start_execution();
+        *state.config_mut() = config;
         state
     }
 
@@ -59,8 +65,18 @@ impl Common {
     }
 }
 
+/// A query on these tables begins.
+fn asked(mut state: SessionState, dbms: &str, tables: &Arc<Catalog>) -> SessionState {
+    let catalogs = MemoryCatalogProviderList::new();
+    catalogs.register_catalog(CATALOG.to_owned(), Arc::clone(tables) as _);
+    state.register_catalog_list(Arc::new(catalogs));
+    state.config_mut().options_mut().catalog.default_schema = dbms.to_owned();
+    state.mark_start_execution();
+    state
+}
+
 /// Makes the functions of queries known to a session, and only those.
-pub(super) fn register_functions(context: &SessionContext) {
+fn register_functions(context: &SessionContext) {
     forbidden::take_away(context);
     functions::register(context);
 }
@@ -72,6 +88,8 @@ fn config(merge_bytes: usize) -> SessionConfig {
         .with_information_schema(false)
         .with_parquet_pruning(true)
         .with_sort_spill_reservation_bytes(merge_bytes);
+    // The files come in pieces already: see `source`.
+    config.options_mut().optimizer.repartition_file_scans = false;
     // It compares what may be null in two plans of one query, one of which was simplified.
     config.options_mut().execution.skip_physical_aggregate_schema_check = true;
     config

@@ -68,7 +68,7 @@ use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SessionState, TaskContext};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::physical_plan::execute_stream;
-use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::prelude::SessionConfig;
 
 pub use self::arrow_stream::ArrowStream;
 pub use self::batch::{Batch, Times};
@@ -303,14 +303,14 @@ impl Sql {
         &self.workers
     }
 
-    /// Makes the functions of queries known to a session, and only those.
-    pub(crate) fn register_functions(&self, context: &SessionContext) {
-        common::register_functions(context);
+    /// What a part of another node's query is read with, which names its functions.
+    pub(crate) fn reading(&self, config: SessionConfig) -> SessionState {
+        self.common.reading(config)
     }
 
     /// What DataFusion plans and runs a part of another node's query with, in memory of its own.
     pub(crate) fn part(&self, tables: &Arc<Catalog>) -> (SessionState, Arc<TaskContext>) {
-        let state = self.common.with_all_rules(&self.common.state("", tables));
+        let state = self.common.state_with_all_rules("", tables);
         let task = session::task(&state, Arc::new(self.environment()));
         (state, task)
     }

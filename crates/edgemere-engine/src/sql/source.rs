@@ -11,6 +11,7 @@ use datafusion::common::{DFSchema, Statistics};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::datasource::object_store::ObjectStoreUrl;
+use datafusion::datasource::physical_plan::parquet::CachedParquetFileReaderFactory;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::{DataFusionError, Result};
@@ -19,7 +20,7 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::union::UnionExec;
 
-use crate::storage::Snapshot;
+use crate::storage::{DataFile, Snapshot};
 
 /// A snapshot of a table. It keeps the snapshot's files on disk as long as it lives.
 #[derive(Debug)]
@@ -41,22 +42,26 @@ impl Source {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let mut source = ParquetSource::new(Arc::clone(&self.schema));
+        let url = ObjectStoreUrl::local_filesystem();
+        let runtime = state.runtime_env();
+        // What is at the end of a file is read once, not by every query: a file never changes.
+        let reader = CachedParquetFileReaderFactory::new(
+            runtime.object_store(&url)?,
+            runtime.cache_manager.get_file_metadata_cache(),
+        );
+        let mut source = ParquetSource::new(Arc::clone(&self.schema))
+            .with_parquet_file_reader_factory(Arc::new(reader));
         if let Some(filter) = conjunction(filters.to_vec()) {
             let schema = DFSchema::try_from(Arc::clone(&self.schema))?;
             source = source.with_predicate(state.create_physical_expr(filter, &schema)?);
         }
-        let files = self.snapshot.files.iter().map(|file| {
-            let path = object_store::path::Path::from_absolute_path(&file.path)
-                .map_err(|error| DataFusionError::External(Box::new(error)))?;
-            Ok(PartitionedFile::new(path.to_string(), file.bytes))
-        });
-        let group = FileGroup::new(files.collect::<Result<Vec<_>>>()?);
-        let groups = group.split_files(state.config().target_partitions());
+        let threads = state.config().target_partitions().max(1);
+        let files = self.snapshot.files.iter();
+        let pieces = files.map(|file| pieces(file, threads)).collect::<Result<Vec<_>>>()?;
+        let groups = FileGroup::new(pieces.concat()).split_files(threads);
         let rows = self.snapshot.files.iter().map(|file| file.rows).sum::<u64>();
         let mut statistics = Statistics::new_unknown(&self.schema);
         statistics.num_rows = Precision::Exact(usize::try_from(rows).unwrap_or(usize::MAX));
-        let url = ObjectStoreUrl::local_filesystem();
         let config = FileScanConfigBuilder::new(url, Arc::new(source))
             .with_file_groups(groups)
             .with_projection_indices(projection.cloned())?
@@ -82,6 +87,28 @@ impl Source {
         let schema = Arc::clone(&self.schema);
         Ok(MemorySourceConfig::try_new_exec(&parts, schema, projection.cloned())?)
     }
+}
+
+/// A file, in as many pieces as there are threads to read it, if it has as many groups of rows. A
+/// group is of the piece in which it begins. All groups but the last are alike, so a piece ends in the
+/// middle between the beginnings of two; where they are otherwise, a thread has less to do.
+fn pieces(file: &DataFile, threads: usize) -> Result<Vec<PartitionedFile>> {
+    let path = object_store::path::Path::from_absolute_path(&file.path)
+        .map_err(|error| DataFusionError::External(Box::new(error)))?;
+    let whole = PartitionedFile::new(path.to_string(), file.bytes);
+    let groups = file.row_groups();
+    let count = i64::try_from(threads).unwrap_or(i64::MAX).min(groups);
+    let Ok(bytes) = i64::try_from(file.bytes) else { return Ok(vec![whole]) };
+    if count <= 1 {
+        return Ok(vec![whole]);
+    }
+    let begins = |piece: i64| match piece * groups / count {
+        0 => 0,
+        group if group == groups => bytes,
+        group => bytes / (2 * groups) * (2 * group - 1),
+    };
+    let pieces = (0..count).map(|at| whole.clone().with_range(begins(at), begins(at + 1)));
+    Ok(pieces.collect())
 }
 
 #[async_trait]

@@ -18,7 +18,7 @@ use parquet::file::metadata::SortingColumn;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 
 use super::folder::{Folder, PARQUET, create_whole};
-use super::options::{ROW_GROUP_ROWS, SLICE_ROWS};
+use super::options::{ROW_GROUP_ROWS, ROW_GROUP_ROWS_MIN, SLICE_ROWS};
 use super::record::FileRecord;
 use super::sort::{Sorted, time_column};
 use super::{Error, block};
@@ -107,6 +107,12 @@ impl DataFile {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
+    /// How many groups of rows it has, if it is not of a version that made larger ones.
+    pub(crate) fn row_groups(&self) -> i64 {
+        let rows = usize::try_from(self.rows).unwrap_or(usize::MAX);
+        i64::try_from(rows.div_ceil(group_rows(rows))).unwrap_or(i64::MAX)
+    }
+
     /// The file as the manifest names it.
     pub(crate) fn record(&self) -> FileRecord {
         FileRecord {
@@ -173,7 +179,7 @@ fn write(
     sorted: &Sorted,
 ) -> Result<u64, Error> {
     let failed = |error| Error::parquet("write", path, error);
-    let properties = Some(properties(schema));
+    let properties = Some(properties(schema, sorted.rows().num_rows()));
     let mut writer = ArrowWriter::try_new(file, arrow.clone(), properties).map_err(failed)?;
     for slice in sorted.slices() {
         writer.write(&slice.map_err(|error| failed(error.into()))?).map_err(failed)?;
@@ -183,7 +189,7 @@ fn write(
     Ok(file.metadata().map_err(|error| Error::io("read", path, error))?.len())
 }
 
-fn properties(schema: &Schema) -> WriterProperties {
+fn properties(schema: &Schema, rows: usize) -> WriterProperties {
     let by = |column: usize| SortingColumn {
         column_idx: column as i32,
         descending: false,
@@ -193,10 +199,21 @@ fn properties(schema: &Schema) -> WriterProperties {
     WriterProperties::builder()
         .set_compression(Compression::LZ4_RAW)
         .set_statistics_enabled(EnabledStatistics::Page)
-        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        .set_max_row_group_row_count(Some(group_rows(rows)))
         .set_sorting_columns(Some(order))
         .set_created_by(concat!("edgemere version ", env!("CARGO_PKG_VERSION")).to_owned())
         .build()
+}
+
+/// How many rows a group has in a file of so many. A thread reads whole groups: also a file that is not
+/// large has several, all alike, so that several threads have something to do.
+fn group_rows(rows: usize) -> usize {
+    let groups = match rows / ROW_GROUP_ROWS_MIN {
+        0 | 1 => 1,
+        2 | 3 => 2,
+        _ => 4,
+    };
+    rows.div_ceil(groups).clamp(1, ROW_GROUP_ROWS)
 }
 
 fn read(path: &Path) -> Result<Vec<RecordBatch>, Error> {

@@ -38,6 +38,9 @@ pub(crate) const CACHE_BYTES: usize = 32 * 1024 * 1024;
 /// The most rows of a row group: small enough that a query over a short time skips most of a file.
 pub(crate) const ROW_GROUP_ROWS: usize = 256 * 1024;
 
+/// The fewest rows of a row group in a file that has several.
+pub(crate) const ROW_GROUP_ROWS_MIN: usize = 32 * 1024;
+
 /// How many rows are read from a Parquet file, or handed to its writer, at once.
 pub(crate) const SLICE_ROWS: usize = 64 * 1024;
 

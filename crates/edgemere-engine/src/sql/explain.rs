@@ -8,7 +8,7 @@ use super::error::Error;
 use super::scope::Scope;
 use super::stream::lost;
 use super::views::{self, Names};
-use super::{Sql, dialect};
+use super::{Sql, dialect, few_rows};
 use crate::network;
 
 /// How many bytes of a plan are kept. A query of many files or terms may have more.
@@ -53,8 +53,9 @@ impl Sql {
     pub async fn explain(&self, dbms: &str, sql: &str) -> Result<Plan, Error> {
         let (this, dbms, sql) = (self.clone(), dbms.to_owned(), sql.to_owned());
         let plan = async move {
-            let session = this.session(&dbms)?;
+            let mut session = this.session(&dbms)?;
             let logical = this.logical(&session, &dbms, &sql, &Scope::default()).await?;
+            few_rows::prepare(&mut session.state, &logical);
             Ok(session.steps(&logical).await?.plan)
         };
         self.on_workers(plan).await

@@ -25,6 +25,8 @@ mod common;
 mod dialect;
 mod error;
 mod explain;
+mod few_rows;
+mod files;
 mod first_rows;
 mod forbidden;
 mod functions;
@@ -91,7 +93,7 @@ pub use self::scope::{Extended, Extension, Scope, TableName};
 use self::session::{Session, Steps};
 pub(crate) use self::stop::Stop;
 pub use self::stream::Query;
-use self::stream::{Planned, failed, lost};
+use self::stream::{Planned, failed};
 pub(crate) use self::tables::Tables;
 use self::validate::nearest;
 use self::views::Names;
@@ -205,19 +207,7 @@ impl Sql {
         let (this, dbms, sql) = (self.clone(), dbms.to_owned(), sql.to_owned());
         let (scope, end) = (scope.clone(), stop.clone());
         let planning = async move { this.begin(&dbms, &sql, &scope, &end, &progress).await };
-        let mut planning = self.workers.run(Box::pin(planning));
-        let planned = tokio::select! {
-            biased;
-            () = ticket.cancelled() => Err(Error::Cancelled),
-            planned = stop.wait(planning.join_next()) => match planned {
-                Ok(Some(planned)) => planned.map_err(lost).flatten(),
-                Ok(None) => Err(Error::Stopped),
-                Err(error) => Err(error),
-            },
-        };
-        let (planned, plan) = planned.inspect_err(|error| ticket.failed(error))?;
-        ticket.planned(plan);
-        Ok(Query::start(planned, &self.workers, stop, ticket))
+        Query::start(planning, &self.workers, stop, ticket).await
     }
 
     /// How many queries run. One that was dropped counts until all of its work has stopped.
@@ -246,8 +236,9 @@ impl Sql {
         stop: &Stop,
         progress: &network::Progress,
     ) -> Result<(Planned, Plan), Error> {
-        let session = self.session_for(dbms, scope.subset, progress)?;
+        let mut session = self.session_for(dbms, scope.subset, progress)?;
         let logical = self.logical(&session, dbms, sql, scope).await?;
+        few_rows::prepare(&mut session.state, &logical);
         let Steps { physical, plan } = session.steps(&logical).await?;
         session.open(&physical).await?;
         let physical = yielding(physical, stop).map_err(Error::Plan)?;

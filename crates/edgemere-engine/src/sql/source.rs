@@ -10,8 +10,6 @@ use datafusion::common::stats::Precision;
 use datafusion::common::{DFSchema, Statistics};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::memory::MemorySourceConfig;
-use datafusion::datasource::object_store::ObjectStoreUrl;
-use datafusion::datasource::physical_plan::parquet::CachedParquetFileReaderFactory;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::{DataFusionError, Result};
@@ -20,6 +18,7 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::union::UnionExec;
 
+use super::files::Files;
 use crate::storage::{DataFile, Snapshot};
 
 /// A snapshot of a table. It keeps the snapshot's files on disk as long as it lives.
@@ -35,6 +34,16 @@ impl Source {
         Self { snapshot, schema }
     }
 
+    /// How many rows it has.
+    pub(super) fn rows(&self) -> u64 {
+        let fresh = self.snapshot.fresh.iter().map(|batch| batch.num_rows() as u64);
+        self.settled_rows() + fresh.sum::<u64>()
+    }
+
+    fn settled_rows(&self) -> u64 {
+        self.snapshot.files.iter().map(|file| file.rows).sum()
+    }
+
     fn files(
         &self,
         state: &dyn Session,
@@ -42,15 +51,8 @@ impl Source {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let url = ObjectStoreUrl::local_filesystem();
-        let runtime = state.runtime_env();
-        // What is at the end of a file is read once, not by every query: a file never changes.
-        let reader = CachedParquetFileReaderFactory::new(
-            runtime.object_store(&url)?,
-            runtime.cache_manager.get_file_metadata_cache(),
-        );
         let mut source = ParquetSource::new(Arc::clone(&self.schema))
-            .with_parquet_file_reader_factory(Arc::new(reader));
+            .with_parquet_file_reader_factory(Arc::new(Files::new(state.runtime_env())?));
         if let Some(filter) = conjunction(filters.to_vec()) {
             let schema = DFSchema::try_from(Arc::clone(&self.schema))?;
             source = source.with_predicate(state.create_physical_expr(filter, &schema)?);
@@ -59,10 +61,10 @@ impl Source {
         let files = self.snapshot.files.iter();
         let pieces = files.map(|file| pieces(file, threads)).collect::<Result<Vec<_>>>()?;
         let groups = FileGroup::new(pieces.concat()).split_files(threads);
-        let rows = self.snapshot.files.iter().map(|file| file.rows).sum::<u64>();
+        let rows = self.settled_rows();
         let mut statistics = Statistics::new_unknown(&self.schema);
         statistics.num_rows = Precision::Exact(usize::try_from(rows).unwrap_or(usize::MAX));
-        let config = FileScanConfigBuilder::new(url, Arc::new(source))
+        let config = FileScanConfigBuilder::new(Files::url(), Arc::new(source))
             .with_file_groups(groups)
             .with_projection_indices(projection.cloned())?
             .with_limit(limit)
@@ -92,10 +94,10 @@ impl Source {
 /// A file, in as many pieces as there are threads to read it, if it has as many groups of rows. A
 /// group is of the piece in which it begins. All groups but the last are alike, so a piece ends in the
 /// middle between the beginnings of two; where they are otherwise, a thread has less to do.
-fn pieces(file: &DataFile, threads: usize) -> Result<Vec<PartitionedFile>> {
+fn pieces(file: &Arc<DataFile>, threads: usize) -> Result<Vec<PartitionedFile>> {
     let path = object_store::path::Path::from_absolute_path(&file.path)
         .map_err(|error| DataFusionError::External(Box::new(error)))?;
-    let whole = PartitionedFile::new(path.to_string(), file.bytes);
+    let whole = PartitionedFile::new(path.to_string(), file.bytes).with_extension(Arc::clone(file));
     let groups = file.row_groups();
     let count = i64::try_from(threads).unwrap_or(i64::MAX).min(groups);
     let Ok(bytes) = i64::try_from(file.bytes) else { return Ok(vec![whole]) };

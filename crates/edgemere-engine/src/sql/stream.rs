@@ -13,12 +13,13 @@ use arrow::error::ArrowError;
 use datafusion::common::DataFusionError;
 use datafusion::physical_plan::SendableRecordBatchStream;
 use futures_util::StreamExt;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinError, JoinSet};
 
 use super::batch::Batch;
 use super::catalog::Catalog;
 use super::error::Error;
+use super::explain::Plan;
 use super::queries::{Ticket, Watched};
 use super::read::{Count, Counted};
 use super::stop::Stop;
@@ -56,27 +57,49 @@ pub struct Query {
 }
 
 impl Query {
-    /// Runs a query from here on.
-    pub(super) fn start(
-        planned: Planned,
+    /// Plans a query and runs it, both on the threads of queries. Returns when it is planned, and runs
+    /// already.
+    pub(super) async fn start(
+        planning: impl Future<Output = Result<(Planned, Plan), Error>> + Send + 'static,
         workers: &Arc<Workers>,
         stop: Stop,
         ticket: Ticket,
-    ) -> Self {
-        let schema = planned.batches.schema();
+    ) -> Result<Self, Error> {
         let (sender, batches) = mpsc::channel(BATCHES_READY);
+        let (tell, told) = oneshot::channel();
+        let work = async move {
+            let (planned, plan) = planning.await?;
+            let (schema, read) = (planned.batches.schema(), planned.counted.count());
+            match tell.send((schema, read, plan)) {
+                Ok(()) => pump(planned, sender).await,
+                Err(_) => Ok(()),
+            }
+        };
         let (time, cancelled) = (stop.clone(), ticket.cancelled());
-        let read = planned.counted.count();
-        let work = workers.run(async move {
+        let mut work = workers.run(Box::pin(async move {
             let ended = tokio::select! {
                 biased;
                 () = cancelled => Err(Error::Cancelled),
-                ended = time.wait(pump(planned, sender)) => ended.flatten(),
+                ended = time.wait(work) => ended.flatten(),
             };
             ended.map_err(|error| time.reason(error))
-        });
+        }));
+        let planned = tokio::select! {
+            biased;
+            () = ticket.cancelled() => Err(Error::Cancelled),
+            told = stop.wait(told) => match told {
+                Ok(Ok(planned)) => Ok(planned),
+                Ok(Err(_)) => Err(end(&mut work).await.unwrap_or(Error::Stopped)),
+                Err(error) => Err(error),
+            },
+        };
+        let (schema, read, plan) = planned.inspect_err(|error| {
+            ticket.failed(error);
+            stop.now();
+        })?;
+        ticket.planned(plan);
         let (first, has_ended, workers) = (None, false, Arc::clone(workers));
-        Self { schema, batches, work, stop, first, has_ended, ticket, read, _workers: workers }
+        Ok(Self { schema, batches, work, stop, first, has_ended, ticket, read, _workers: workers })
     }
 
     /// The names of the columns of the result.
@@ -166,8 +189,12 @@ async fn receive(
     if let Some(batch) = batches.recv().await {
         return Some(Ok(Batch(batch)));
     }
-    let ended = work.join_next().await?;
-    ended.map_err(lost).flatten().err().map(Err)
+    end(work).await.map(Err)
+}
+
+/// Why work that has ended failed, if it did.
+async fn end(work: &mut JoinSet<Result<(), Error>>) -> Option<Error> {
+    work.join_next().await?.map_err(lost).flatten().err()
 }
 
 /// Why work has no result.

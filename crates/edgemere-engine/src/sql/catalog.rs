@@ -2,6 +2,7 @@
 //! query first named it, however often the query does. Views are put here when they are planned.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -18,6 +19,8 @@ pub(super) const CATALOG: &str = "edgemere";
 pub(crate) struct Catalog {
     known: Arc<dyn Tables>,
     sources: Arc<Sources>,
+    /// Whether a plan has used anything but tables as they are.
+    is_special: Arc<AtomicBool>,
 }
 
 /// The snapshots that a query has taken and the views that it has planned, by database and name.
@@ -25,7 +28,7 @@ type Sources = Mutex<HashMap<(String, String), Arc<dyn TableProvider>>>;
 
 impl Catalog {
     pub(super) fn new(known: Arc<dyn Tables>) -> Self {
-        Self { known, sources: Arc::default() }
+        Self { known, sources: Arc::default(), is_special: Arc::default() }
     }
 
     /// What there is, whether the query names it or not.
@@ -49,7 +52,18 @@ impl Catalog {
     /// Puts something in the place of a table, for this query: a view that was planned, or more
     /// rows than the table has.
     pub(super) fn replace(&self, dbms: &str, table: &str, with: Arc<dyn TableProvider>) {
+        self.note_special();
         lock(&self.sources).insert((dbms.to_owned(), table.to_owned()), with);
+    }
+
+    /// A plan comes of more than the names of tables and what columns they have.
+    pub(super) fn note_special(&self) {
+        self.is_special.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether plans came of nothing but that.
+    pub(super) fn are_plain(&self) -> bool {
+        !self.is_special.load(Ordering::Relaxed)
     }
 
     /// Whether a view was planned.

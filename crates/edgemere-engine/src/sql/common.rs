@@ -1,9 +1,10 @@
 //! What all queries are planned with, made once: the functions and the rules, of which there are
-//! hundreds. A query takes a copy, with its own tables and its own moment; making it anew takes longer
-//! than planning a short query.
+//! hundreds. A query takes a copy, with its own tables and its own moment, and leaves it to the next:
+//! making it anew takes longer than planning a short query.
 
 use std::fmt;
-use std::sync::Arc;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use datafusion::catalog::{CatalogProviderList, MemoryCatalogProviderList};
 use datafusion::execution::runtime_env::RuntimeEnv;
@@ -14,12 +15,24 @@ use super::catalog::{CATALOG, Catalog};
 use super::physical::FILTER_RULES;
 use super::{forbidden, functions};
 
+/// How many copies are kept that no query has.
+const SPARE_MAX: usize = 8;
+
 /// What all queries are planned with.
 pub(super) struct Common {
     /// With the rules that may be used for every query: see `physical`.
     careful: SessionState,
     /// With all rules.
     all: SessionState,
+    /// Copies of the first one that no query has at the moment.
+    spare: Mutex<Vec<SessionState>>,
+}
+
+/// What one query is planned with. When the query has ended, another gets it.
+pub(super) struct Lent {
+    common: Arc<Common>,
+    /// None only while it is dropped.
+    state: Option<SessionState>,
 }
 
 impl Common {
@@ -35,17 +48,23 @@ impl Common {
         let careful = SessionStateBuilder::new_from_existing(all.clone())
             .with_physical_optimizer_rules(rules)
             .build();
-        Self { careful, all }
+        Self { careful, all, spare: Mutex::default() }
     }
 
     /// For one query on these tables, asked now. Names without a database are of this one.
-    pub(super) fn state(&self, dbms: &str, tables: &Arc<Catalog>) -> SessionState {
-        asked(self.careful.clone(), dbms, tables)
+    pub(super) fn lend(self: &Arc<Self>, dbms: &str, tables: &Arc<Catalog>) -> Lent {
+        let mut state = self.spare().pop().unwrap_or_else(|| self.careful.clone());
+        *state.config_mut() = self.careful.config().clone();
+        Lent { common: Arc::clone(self), state: Some(asked(state, dbms, tables)) }
     }
 
-    /// The same with all rules.
-    pub(super) fn state_with_all_rules(&self, dbms: &str, tables: &Arc<Catalog>) -> SessionState {
-        asked(self.all.clone(), dbms, tables)
+    /// For a part of another node's query: with all rules.
+    pub(super) fn part(&self, tables: &Arc<Catalog>) -> SessionState {
+        asked(self.all.clone(), "", tables)
+    }
+
+    fn spare(&self) -> MutexGuard<'_, Vec<SessionState>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The functions, for reading a plan that names them.
@@ -55,13 +74,39 @@ impl Common {
         state
     }
 
-    /// The same query with all rules.
+    /// A query with all rules.
     pub(super) fn with_all_rules(&self, of: &SessionState) -> SessionState {
         let mut state = self.all.clone();
         state.register_catalog_list(Arc::clone(of.catalog_list()));
         *state.config_mut() = of.config().clone();
         *state.execution_props_mut() = of.execution_props().clone();
         state
+    }
+}
+
+impl Deref for Lent {
+    type Target = SessionState;
+
+    fn deref(&self) -> &SessionState {
+        self.state.as_ref().unwrap_or(&self.common.careful)
+    }
+}
+
+impl DerefMut for Lent {
+    fn deref_mut(&mut self) -> &mut SessionState {
+        self.state.get_or_insert_with(|| self.common.careful.clone())
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let Some(mut state) = self.state.take() else { return };
+        // It has no hold on the tables of the query that has ended.
+        state.register_catalog_list(Arc::new(MemoryCatalogProviderList::new()));
+        let mut spare = self.common.spare();
+        if spare.len() < SPARE_MAX {
+            spare.push(state);
+        }
     }
 }
 

@@ -55,7 +55,8 @@ impl Sql {
         let plan = async move {
             let mut session = this.session(&dbms)?;
             let logical = this.logical(&session, &dbms, &sql, &Scope::default()).await?;
-            few_rows::prepare(&mut session.state, &logical);
+            let logical = session.optimized(&logical)?;
+            few_rows::prepare(&mut session.state, &logical, this.limits.few_rows);
             Ok(session.steps(&logical).await?.plan)
         };
         self.on_workers(plan).await

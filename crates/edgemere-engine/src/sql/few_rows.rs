@@ -1,4 +1,4 @@
-//! Queries of few rows. One thread has put groups together before several have shared them out and
+//! Queries of few rows. One thread has put their groups together before several have shared them out and
 //! woken each other for it.
 
 use std::any::Any;
@@ -10,21 +10,18 @@ use datafusion::logical_expr::{LogicalPlan, TableScan};
 
 use super::source::Source;
 
-/// As many rows are few: one thread takes a few milliseconds to put all of them together, each a group
-/// of its own.
-const ROWS_MAX: u64 = 128 * 1024;
-
 /// Has a plan of few rows run without sharing them out. The pieces of files still are, to all threads.
-pub(super) fn prepare(state: &mut SessionState, plan: &LogicalPlan) {
-    if are_all(plan) {
+pub(super) fn prepare(state: &mut SessionState, plan: &LogicalPlan, few: u64) {
+    if rows(plan).is_some_and(|rows| rows <= few) {
         let optimizer = &mut state.config_mut().options_mut().optimizer;
         optimizer.repartition_aggregations = false;
         optimizer.enable_round_robin_repartition = false;
     }
 }
 
-/// Whether a plan reads few rows, all of them of this node's tables, and does not multiply them.
-fn are_all(plan: &LogicalPlan) -> bool {
+/// How many rows a plan reads, at most. None when it is not known, as on the network, or when it makes
+/// more of them.
+fn rows(plan: &LogicalPlan) -> Option<u64> {
     let mut rows = Some(0_u64);
     let walk = plan.apply_with_subqueries(|step| {
         let read = match step {
@@ -38,7 +35,7 @@ fn are_all(plan: &LogicalPlan) -> bool {
             None => TreeNodeRecursion::Stop,
         })
     });
-    walk.is_ok() && rows.is_some_and(|rows| rows <= ROWS_MAX)
+    walk.ok().and(rows)
 }
 
 /// The rows of a table of this node; none when it is another's, and they are not known.

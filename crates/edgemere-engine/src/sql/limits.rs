@@ -15,6 +15,8 @@ pub struct Limits {
     pub spill_bytes: u64,
     /// How long a query may take when it does not say otherwise.
     pub time: Duration,
+    /// How many rows are few: one thread puts the groups of so many together.
+    pub few_rows: u64,
     /// What those may use whose results are kept.
     pub jobs: jobs::Limits,
 }
@@ -26,6 +28,7 @@ impl Default for Limits {
             memory_total_bytes: 1 << 30,
             spill_bytes: 16 << 30,
             time: Duration::from_secs(300),
+            few_rows: 128 << 10,
             jobs: jobs::Limits::default(),
         }
     }

@@ -31,6 +31,7 @@ mod first_rows;
 mod forbidden;
 mod functions;
 mod include;
+mod known;
 mod limits;
 mod membership;
 mod memory;
@@ -80,6 +81,7 @@ pub use self::dialect::{condition, results};
 pub use self::error::Error;
 pub use self::explain::{Plan, ResultColumn};
 pub(crate) use self::first_rows::mend as mend_first_rows;
+use self::known::{Asked, Known};
 pub use self::limits::Limits;
 use self::memory::{Share, Total};
 pub use self::modes::{COLLECTED_BYTES_MAX, Collected, Event, Events, collect, events};
@@ -127,6 +129,8 @@ pub struct Sql {
     remote: Option<Remote>,
     runtime: Arc<RuntimeEnv>,
     common: Arc<Common>,
+    /// Plans of queries that came before.
+    known: Arc<Known>,
     limits: Limits,
     queries: Queries,
     caller: Arc<str>,
@@ -160,8 +164,19 @@ impl Sql {
         let common = Arc::new(Common::new(&runtime, merge_bytes));
         let (queries, caller) = (Queries::default(), "".into());
         let tables = Arc::new(storage);
-        let remote = None;
-        Ok(Self { tables, remote, runtime, common, limits, queries, caller, memory, workers })
+        let (remote, known) = (None, Arc::default());
+        Ok(Self {
+            tables,
+            remote,
+            runtime,
+            common,
+            known,
+            limits,
+            queries,
+            caller,
+            memory,
+            workers,
+        })
     }
 
     /// SQL on the tables of a network, put together with the memory and the threads of this one, and
@@ -174,7 +189,8 @@ impl Sql {
         patience: Patience,
     ) -> Self {
         let remote = Some(Remote::new(credentials, patience));
-        Self { tables: network::tables(placement), remote, ..self.clone() }
+        let (tables, known) = (network::tables(placement), Arc::default());
+        Self { tables, remote, known, ..self.clone() }
     }
 
     /// The same SQL, on behalf of somebody whom [`Queries`] shows.
@@ -237,14 +253,35 @@ impl Sql {
         progress: &network::Progress,
     ) -> Result<(Planned, Plan), Error> {
         let mut session = self.session_for(dbms, scope.subset, progress)?;
-        let logical = self.logical(&session, dbms, sql, scope).await?;
-        few_rows::prepare(&mut session.state, &logical);
+        let logical = self.optimized(&session, dbms, sql, scope).await?;
+        few_rows::prepare(&mut session.state, &logical, self.limits.few_rows);
         let Steps { physical, plan } = session.steps(&logical).await?;
         session.open(&physical).await?;
         let physical = yielding(physical, stop).map_err(Error::Plan)?;
         let batches = execute_stream(Arc::clone(&physical), session.task()).map_err(failed)?;
         let counted = Counted::new(physical);
         Ok((Planned { batches, counted, tables: session.tables }, plan))
+    }
+
+    /// Validates a query and makes the best of its plan, if that was not done before.
+    async fn optimized(
+        &self,
+        session: &Session,
+        dbms: &str,
+        sql: &str,
+        scope: &Scope,
+    ) -> Result<LogicalPlan, Error> {
+        let asked = Asked::new(dbms, sql, scope);
+        let known = asked.as_ref().and_then(|asked| self.known.plan(asked, &session.tables));
+        if let Some(plan) = known {
+            return Ok(plan);
+        }
+        let written = self.logical(session, dbms, sql, scope).await?;
+        let optimized = session.optimized(&written)?;
+        if let Some(asked) = asked {
+            self.known.note(asked, &session.tables, &written, &optimized);
+        }
+        Ok(optimized)
     }
 
     /// Validates a query.
@@ -275,7 +312,7 @@ impl Sql {
         progress: &network::Progress,
     ) -> Result<Session, Error> {
         let tables = Arc::new(self.snapshots());
-        let state = self.common.state(dbms, &tables);
+        let state = self.common.lend(dbms, &tables);
         let (common, runtime) = (Arc::clone(&self.common), Arc::new(self.environment()));
         let job = self
             .remote
@@ -301,7 +338,7 @@ impl Sql {
 
     /// What DataFusion plans and runs a part of another node's query with, in memory of its own.
     pub(crate) fn part(&self, tables: &Arc<Catalog>) -> (SessionState, Arc<TaskContext>) {
-        let state = self.common.state_with_all_rules("", tables);
+        let state = self.common.part(tables);
         let task = session::task(&state, Arc::new(self.environment()));
         (state, task)
     }

@@ -14,7 +14,8 @@ use crate::schema::told;
 
 /// Runs the question for a range.
 pub(super) async fn ask(session: &Session, plan: LogicalPlan) -> Result<TimeRange, Error> {
-    let steps = session.steps(&plan).await?;
+    session.tables.note_special();
+    let steps = session.steps(&session.optimized(&plan)?).await?;
     session.open(&steps.physical).await?;
     let batches = collect(steps.physical, session.task()).await.map_err(failed)?;
     of(&batches)

@@ -12,7 +12,7 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 
 use super::catalog::Catalog;
-use super::common::Common;
+use super::common::{Common, Lent};
 use super::error::Error;
 use super::explain::Plan;
 use super::physical;
@@ -20,7 +20,7 @@ use crate::network::{self, Explained, Job};
 
 /// What one query is planned and run with.
 pub(super) struct Session {
-    pub(super) state: SessionState,
+    pub(super) state: Lent,
     pub(super) common: Arc<Common>,
     /// What it runs in, with memory of its own.
     pub(super) runtime: Arc<RuntimeEnv>,
@@ -47,7 +47,7 @@ impl Session {
         if self.state.config_options().catalog.default_schema == dbms {
             return Cow::Borrowed(&self.state);
         }
-        let mut state = self.state.clone();
+        let mut state = SessionState::clone(&self.state);
         state.config_mut().options_mut().catalog.default_schema = dbms.to_owned();
         Cow::Owned(state)
     }
@@ -57,16 +57,21 @@ impl Session {
         task(&self.state, Arc::clone(&self.runtime))
     }
 
-    /// The steps of a plan. On the network they are divided between the operators and this node.
-    pub(super) async fn steps(&self, plan: &LogicalPlan) -> Result<Steps, Error> {
-        let logical = self.state.optimize(plan).map_err(Error::Plan)?;
-        let physical = Box::pin(physical::plan(self, &logical)).await?;
+    /// A better plan for the same.
+    pub(super) fn optimized(&self, plan: &LogicalPlan) -> Result<LogicalPlan, Error> {
+        self.state.optimize(plan).map_err(Error::Plan)
+    }
+
+    /// The steps of an optimized plan. On the network they are divided between the operators and this
+    /// node.
+    pub(super) async fn steps(&self, logical: &LogicalPlan) -> Result<Steps, Error> {
+        let physical = Box::pin(physical::plan(self, logical)).await?;
         let Some(job) = &self.job else {
-            let plan = Plan::new(&logical, physical.as_ref(), None);
+            let plan = Plan::new(logical, physical.as_ref(), None);
             return Ok(Steps { physical, plan });
         };
         let physical = job.divide(physical).map_err(undivided)?;
-        let plan = Plan::new(&logical, physical.as_ref(), Some(Explained::of(&physical)));
+        let plan = Plan::new(logical, physical.as_ref(), Some(Explained::of(&physical)));
         Ok(Steps { physical, plan })
     }
 

@@ -149,3 +149,82 @@ impl TableProvider for Source {
         Ok(vec![TableProviderFilterPushDown::Inexact; filters.len()])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+    use super::*;
+    use crate::Engine;
+    use crate::schema::{Column, Kind, Schema};
+
+    /// The file of a table with so many rows.
+    async fn file(engine: &Engine, rows: i64) -> Arc<DataFile> {
+        let column = |name: &str, kind| Column { name: name.into(), kind };
+        let columns = vec![column("n", Kind::Int), column("v", Kind::Decimal)];
+        let name = format!("t{rows}");
+        let table = engine.storage().create_table("d", &name, Schema { columns }).await.unwrap();
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows));
+        let values = (0..rows).map(|n| (n * 7919 % 1_000_003) as f64 / 7.0);
+        let values: ArrayRef = Arc::new(Float64Array::from_iter_values(values));
+        let batch = RecordBatch::try_from_iter([("n", numbers), ("v", values)]).unwrap();
+        table.append(batch).await.unwrap();
+        engine.storage().settle(&table).await.unwrap();
+        Arc::clone(&table.snapshot().files[0])
+    }
+
+    #[tokio::test]
+    async fn pieces_are_the_whole_file_and_each_has_as_many_groups() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (engine, _) = Engine::open(scratch.path()).unwrap();
+        for (rows, groups) in [(10, 1), (70_000, 2), (140_000, 4)] {
+            let file = file(&engine, rows).await;
+            let open = File::open(&file.path).unwrap();
+            let read = ParquetRecordBatchReaderBuilder::try_new(open).unwrap();
+            let begins = read.metadata().row_groups().iter().map(|group| {
+                let first = group.column(0);
+                first.dictionary_page_offset().unwrap_or_else(|| first.data_page_offset())
+            });
+            let begins: Vec<i64> = begins.collect();
+            assert_eq!((begins.len(), file.row_groups()), (groups, groups as i64));
+            for threads in [1, 2, 3, 4, 64] {
+                let pieces = pieces(&file, threads).unwrap();
+                assert_eq!(pieces.len(), threads.min(groups));
+                if pieces.len() == 1 {
+                    assert_eq!(pieces[0].range, None);
+                    continue;
+                }
+                let mut end = 0;
+                let mut counts = Vec::new();
+                for piece in &pieces {
+                    let range = piece.range.as_ref().unwrap();
+                    assert_eq!(range.start, end);
+                    end = range.end;
+                    counts.push(begins.iter().filter(|at| range.contains(**at)).count());
+                }
+                assert_eq!((end as u64, counts.iter().sum()), (file.bytes, groups));
+                let (least, most) = (counts.iter().min(), counts.iter().max());
+                assert!(most.unwrap() - least.unwrap() <= 1, "{threads} threads: {counts:?}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn every_row_is_read_once() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (engine, _) = Engine::open(scratch.path()).unwrap();
+        for rows in [1, 65_536, 65_537, 140_000] {
+            file(&engine, rows).await;
+            let sql =
+                format!("select count(n) as a, count(distinct n) as b, sum(n) as c from t{rows}");
+            let mut query = engine.sql().query("d", &sql, None).await.unwrap();
+            let batch = query.next().await.unwrap().unwrap();
+            let sum = rows * (rows - 1) / 2;
+            let row = batch.json_lists(crate::sql::Times::Plain).unwrap();
+            assert_eq!(row.trim(), format!("[{rows},{rows},{sum}]"));
+        }
+    }
+}

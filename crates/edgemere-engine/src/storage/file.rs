@@ -235,3 +235,20 @@ fn times(column: &ArrayRef) -> Option<(i64, i64)> {
     let times = column.as_primitive_opt::<TimestampMicrosecondType>()?;
     Some((min(times)?, max(times)?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn row_groups_are_alike_and_never_too_large() {
+        let cases = [0, 1, 32_767, 65_535, 65_536, 100_000, 131_072, 200_000, 1 << 20, 5_000_001];
+        let groups = cases.map(|rows: usize| rows.div_ceil(group_rows(rows)));
+        assert_eq!(groups, [0, 1, 1, 1, 2, 2, 4, 4, 4, 20]);
+        for rows in cases {
+            let (each, groups) = (group_rows(rows), rows.div_ceil(group_rows(rows)));
+            assert!(each <= ROW_GROUP_ROWS);
+            assert!(groups <= 1 || each >= ROW_GROUP_ROWS_MIN, "{rows} rows in groups of {each}");
+        }
+    }
+}

@@ -105,6 +105,7 @@ fn limits(config: &Config) -> Result<Limits, Failure> {
         spill_bytes: size(config, &keys::QUERY_SPILL)?,
         time: Duration::from_secs(seconds),
         jobs: jobs(config)?,
+        ..Limits::default()
     })
 }
 
@@ -206,6 +207,7 @@ mod tests {
                 keep: Duration::from_secs(7),
                 ..jobs::Limits::default()
             },
+            ..Limits::default()
         };
         assert_eq!(options.limits, expected);
         assert_eq!(options.storage.fresh_bytes_max, 8 << 20);

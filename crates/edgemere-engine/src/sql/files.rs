@@ -4,7 +4,9 @@
 
 use std::fmt;
 use std::fs::File;
+use std::io;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -51,7 +53,7 @@ impl ParquetFileReaderFactory for Files {
         hint: Option<usize>,
         metrics: &ExecutionPlanMetricsSet,
     ) -> Result<Box<dyn AsyncFileReader + Send>> {
-        let file = piece.extension::<Arc<DataFile>>().and_then(|file| File::open(&file.path).ok());
+        let file = piece.extension::<Arc<DataFile>>().and_then(|file| Open::new(&file.path).ok());
         let patient = self.patient.create_reader(partition, piece, hint, metrics)?;
         Ok(Box::new(Reader { file, patient }))
     }
@@ -60,13 +62,13 @@ impl ParquetFileReaderFactory for Files {
 /// Reads a file.
 struct Reader {
     /// None when it cannot be opened: the other says why.
-    file: Option<File>,
+    file: Option<Open>,
     patient: Box<dyn AsyncFileReader + Send>,
 }
 
 impl AsyncFileReader for Reader {
     fn get_bytes(&mut self, range: Range<u64>) -> BoxFuture<'_, ParquetResult<Bytes>> {
-        match self.file.as_ref().and_then(|file| at_once(file, &range)) {
+        match self.file.as_ref().and_then(|file| file.at_once(&range)) {
             Some(bytes) => ready(Ok(bytes)).boxed(),
             None => self.patient.get_bytes(range),
         }
@@ -76,7 +78,7 @@ impl AsyncFileReader for Reader {
         &mut self,
         ranges: Vec<Range<u64>>,
     ) -> BoxFuture<'_, ParquetResult<Vec<Bytes>>> {
-        let read = |file: &File| ranges.iter().map(|range| at_once(file, range)).collect();
+        let read = |file: &Open| ranges.iter().map(|range| file.at_once(range)).collect();
         match self.file.as_ref().and_then(read) {
             Some(bytes) => ready(Ok(bytes)).boxed(),
             None => self.patient.get_byte_ranges(ranges),
@@ -97,27 +99,46 @@ impl fmt::Debug for Reader {
     }
 }
 
-/// A part of a file, if it is there without waiting for the disk.
-#[cfg(target_os = "linux")]
-fn at_once(file: &File, range: &Range<u64>) -> Option<Bytes> {
-    use std::io::IoSliceMut;
+/// An open file.
+#[derive(Debug)]
+struct Open {
+    file: File,
+    bytes: u64,
+}
 
+impl Open {
+    fn new(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let bytes = file.metadata()?.len();
+        Ok(Self { file, bytes })
+    }
+
+    /// A part of the file, if it is there without waiting for the disk.
+    fn at_once(&self, range: &Range<u64>) -> Option<Bytes> {
+        // What a damaged file says of itself is not believed.
+        let end = Some(range.end).filter(|end| *end <= self.bytes)?;
+        let mut bytes = vec![0; usize::try_from(end.checked_sub(range.start)?).ok()?];
+        let (mut rest, mut at) = (bytes.as_mut_slice(), range.start);
+        while !rest.is_empty() {
+            let read = read_at_once(&self.file, rest, at).filter(|read| *read > 0)?;
+            rest = rest.get_mut(read..)?;
+            at += read as u64;
+        }
+        Some(bytes.into())
+    }
+}
+
+/// Reads what the system has in memory, and says how much that is.
+#[cfg(target_os = "linux")]
+fn read_at_once(file: &File, into: &mut [u8], at: u64) -> Option<usize> {
     use rustix::io::{ReadWriteFlags, preadv2};
 
-    let mut bytes = vec![0; usize::try_from(range.end.checked_sub(range.start)?).ok()?];
-    let (mut rest, mut at) = (bytes.as_mut_slice(), range.start);
-    while !rest.is_empty() {
-        let into = &mut [IoSliceMut::new(rest)];
-        let read = preadv2(file, into, at, ReadWriteFlags::NOWAIT).ok().filter(|read| *read > 0)?;
-        rest = rest.get_mut(read..)?;
-        at += read as u64;
-    }
-    Some(bytes.into())
+    preadv2(file, &mut [io::IoSliceMut::new(into)], at, ReadWriteFlags::NOWAIT).ok()
 }
 
 /// Other systems do not tell whether they would wait.
 #[cfg(not(target_os = "linux"))]
-fn at_once(_: &File, _: &Range<u64>) -> Option<Bytes> {
+fn read_at_once(_: &File, _: &mut [u8], _: u64) -> Option<usize> {
     None
 }
 
@@ -132,9 +153,9 @@ mod tests {
         let path = folder.path().join("file");
         let written: Vec<u8> = (0..1 << 20).map(|at| (at % 251) as u8).collect();
         std::fs::write(&path, &written).unwrap();
-        let file = File::open(&path).unwrap();
+        let file = Open::new(&path).unwrap();
         for range in [0..1, 0..1 << 20, 4095..4097, 77..77, 1_000_000..1_048_576] {
-            let read = at_once(&file, &range).unwrap();
+            let read = file.at_once(&range).unwrap();
             assert_eq!(read, written[range.start as usize..range.end as usize]);
         }
     }
@@ -144,9 +165,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, b"short").unwrap();
-        let file = File::open(&path).unwrap();
+        let file = Open::new(&path).unwrap();
         for range in [0..6, 5..6, 100..200, 0..u64::MAX, Range { start: 3, end: 2 }] {
-            assert_eq!(at_once(&file, &range), None, "{range:?}");
+            assert_eq!(file.at_once(&range), None, "{range:?}");
         }
     }
 }

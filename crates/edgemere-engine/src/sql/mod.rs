@@ -62,7 +62,7 @@ mod zone;
 
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
@@ -121,6 +121,9 @@ const MERGE_PART: usize = 4;
 /// About how much each file takes that is merged, in bytes: two batches of ordinary rows.
 const MERGED_FILE_BYTES: usize = 2 << 20;
 
+/// What is kept in memory of the ends of files, which say what is where in them, in bytes.
+const FILE_ENDS_BYTES_MAX: usize = 16 << 20;
+
 /// Answers SQL: on a storage, or on all the operators of a network.
 #[derive(Clone, Debug)]
 pub struct Sql {
@@ -128,7 +131,8 @@ pub struct Sql {
     /// The way to the operators; none when the rows are here.
     remote: Option<Remote>,
     runtime: Arc<RuntimeEnv>,
-    common: Arc<Common>,
+    /// Made when the first query comes: until then a node does without its memory.
+    common: Arc<OnceLock<Arc<Common>>>,
     /// Plans of queries that came before.
     known: Arc<Known>,
     limits: Limits,
@@ -156,15 +160,14 @@ impl Sql {
             .with_max_spill_merge_fan_in(merged_files);
         let runtime = RuntimeEnvBuilder::new()
             .with_disk_manager_builder(disk)
+            .with_metadata_cache_limit(FILE_ENDS_BYTES_MAX)
             .build_arc()
             .map_err(Error::Plan)?;
         let memory = Arc::new(Total::new(limits.memory_total_bytes));
         let workers = Arc::new(Workers::start().map_err(Error::Threads)?);
-        let merge_bytes = merge_bytes(&limits).min(MERGE_BYTES_MAX);
-        let common = Arc::new(Common::new(&runtime, merge_bytes));
         let (queries, caller) = (Queries::default(), "".into());
         let tables = Arc::new(storage);
-        let (remote, known) = (None, Arc::default());
+        let (remote, common, known) = (None, Arc::default(), Arc::default());
         Ok(Self {
             tables,
             remote,
@@ -312,8 +315,8 @@ impl Sql {
         progress: &network::Progress,
     ) -> Result<Session, Error> {
         let tables = Arc::new(self.snapshots());
-        let state = self.common.lend(dbms, &tables);
-        let (common, runtime) = (Arc::clone(&self.common), Arc::new(self.environment()));
+        let state = self.common().lend(dbms, &tables);
+        let (common, runtime) = (Arc::clone(self.common()), Arc::new(self.environment()));
         let job = self
             .remote
             .as_ref()
@@ -333,14 +336,21 @@ impl Sql {
 
     /// What a part of another node's query is read with, which names its functions.
     pub(crate) fn reading(&self, config: SessionConfig) -> SessionState {
-        self.common.reading(config)
+        self.common().reading(config)
     }
 
     /// What DataFusion plans and runs a part of another node's query with, in memory of its own.
     pub(crate) fn part(&self, tables: &Arc<Catalog>) -> (SessionState, Arc<TaskContext>) {
-        let state = self.common.part(tables);
+        let state = self.common().part(tables);
         let task = session::task(&state, Arc::new(self.environment()));
         (state, task)
+    }
+
+    fn common(&self) -> &Arc<Common> {
+        self.common.get_or_init(|| {
+            let merge_bytes = merge_bytes(&self.limits).min(MERGE_BYTES_MAX);
+            Arc::new(Common::new(&self.runtime, merge_bytes))
+        })
     }
 
     /// What one query runs in: memory of its own, and all else as every query.

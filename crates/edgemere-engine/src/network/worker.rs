@@ -151,7 +151,7 @@ impl Inner {
         gate::check(&event.plan, &id)?;
         event.plan.apply(|step| {
             if let Some(scan) = step.downcast_ref::<OperatorScan>() {
-                // Taken now: all tasks of a query are accepted before any of them runs.
+                // Taken now: all tasks of a query are given before any rows of it are used.
                 let _ = tables.source(&scan.dbms, &scan.table);
             }
             Ok(TreeNodeRecursion::Continue)

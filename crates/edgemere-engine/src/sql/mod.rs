@@ -7,8 +7,8 @@
 //!    with near names in the error when there is none.
 //! 3. `catalog` gives DataFusion the `tables`, those of the storage each as one snapshot for the whole
 //!    query; `include` puts further tables into the one that is asked.
-//! 4. DataFusion plans and runs it; `source` reads Parquet files and fresh rows; `shape` gives the
-//!    result its last columns.
+//! 4. DataFusion plans and runs it; `source` reads Parquet files, with `files`, and fresh rows; `shape`
+//!    gives the result its last columns. For a query that came before, `known` has the plan already.
 //! 5. [`Query`] streams the batches. Whoever drops it stops the work. [`Queries`] knows how far each
 //!    is.
 //! 6. [`collect`] and [`events`] are the two ways to take them.
@@ -72,6 +72,7 @@ use datafusion::execution::{SessionState, TaskContext};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionConfig;
+use futures_util::FutureExt;
 
 pub use self::arrow_stream::ArrowStream;
 pub use self::batch::{Batch, Times};
@@ -226,7 +227,7 @@ impl Sql {
         let (this, dbms, sql) = (self.clone(), dbms.to_owned(), sql.to_owned());
         let (scope, end) = (scope.clone(), stop.clone());
         let planning = async move { this.begin(&dbms, &sql, &scope, &end, &progress).await };
-        Query::start(planning, &self.workers, stop, ticket).await
+        Query::start(planning.boxed(), &self.workers, stop, ticket).await
     }
 
     /// How many queries run. One that was dropped counts until all of its work has stopped.

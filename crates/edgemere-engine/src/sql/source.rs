@@ -58,10 +58,13 @@ impl Source {
             source = source.with_predicate(state.create_physical_expr(filter, &schema)?);
         }
         let threads = state.config().target_partitions().max(1);
-        let files = self.snapshot.files.iter();
-        let pieces = files.map(|file| pieces(file, threads)).collect::<Result<Vec<_>>>()?;
-        let groups = FileGroup::new(pieces.concat()).split_files(threads);
         let rows = self.settled_rows();
+        // A large file is shared by the threads, and many small ones are shared out.
+        let share =
+            |file: &DataFile| (threads as u64).saturating_mul(file.rows).div_ceil(rows.max(1));
+        let files = self.snapshot.files.iter();
+        let pieces = files.map(|file| pieces(file, share(file))).collect::<Result<Vec<_>>>()?;
+        let groups = FileGroup::new(pieces.concat()).split_files(threads);
         let mut statistics = Statistics::new_unknown(&self.schema);
         statistics.num_rows = Precision::Exact(usize::try_from(rows).unwrap_or(usize::MAX));
         let config = FileScanConfigBuilder::new(Files::url(), Arc::new(source))
@@ -91,15 +94,15 @@ impl Source {
     }
 }
 
-/// A file, in as many pieces as there are threads to read it, if it has as many groups of rows. A
-/// group is of the piece in which it begins. All groups but the last are alike, so a piece ends in the
-/// middle between the beginnings of two; where they are otherwise, a thread has less to do.
-fn pieces(file: &Arc<DataFile>, threads: usize) -> Result<Vec<PartitionedFile>> {
+/// A file in so many pieces, if it has as many groups of rows. A group is of the piece in which it
+/// begins. All groups but the last are alike, so a piece ends in the middle between the beginnings of
+/// two; where they are otherwise, a thread has less to do.
+fn pieces(file: &Arc<DataFile>, count: u64) -> Result<Vec<PartitionedFile>> {
     let path = object_store::path::Path::from_absolute_path(&file.path)
         .map_err(|error| DataFusionError::External(Box::new(error)))?;
     let whole = PartitionedFile::new(path.to_string(), file.bytes).with_extension(Arc::clone(file));
     let groups = file.row_groups();
-    let count = i64::try_from(threads).unwrap_or(i64::MAX).min(groups);
+    let count = i64::try_from(count).unwrap_or(i64::MAX).min(groups);
     let Ok(bytes) = i64::try_from(file.bytes) else { return Ok(vec![whole]) };
     if count <= 1 {
         return Ok(vec![whole]);
@@ -190,9 +193,9 @@ mod tests {
             });
             let begins: Vec<i64> = begins.collect();
             assert_eq!((begins.len(), file.row_groups()), (groups, groups as i64));
-            for threads in [1, 2, 3, 4, 64] {
-                let pieces = pieces(&file, threads).unwrap();
-                assert_eq!(pieces.len(), threads.min(groups));
+            for count in [0, 1, 2, 3, 4, 64] {
+                let pieces = pieces(&file, count as u64).unwrap();
+                assert_eq!(pieces.len(), count.clamp(1, groups));
                 if pieces.len() == 1 {
                     assert_eq!(pieces[0].range, None);
                     continue;
@@ -207,7 +210,7 @@ mod tests {
                 }
                 assert_eq!((end as u64, counts.iter().sum()), (file.bytes, groups));
                 let (least, most) = (counts.iter().min(), counts.iter().max());
-                assert!(most.unwrap() - least.unwrap() <= 1, "{threads} threads: {counts:?}");
+                assert!(most.unwrap() - least.unwrap() <= 1, "{count} pieces: {counts:?}");
             }
         }
     }

@@ -13,6 +13,7 @@ use arrow::error::ArrowError;
 use datafusion::common::DataFusionError;
 use datafusion::physical_plan::SendableRecordBatchStream;
 use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinError, JoinSet};
 
@@ -60,7 +61,7 @@ impl Query {
     /// Plans a query and runs it, both on the threads of queries. Returns when it is planned, and runs
     /// already.
     pub(super) async fn start(
-        planning: impl Future<Output = Result<(Planned, Plan), Error>> + Send + 'static,
+        planning: BoxFuture<'static, Result<(Planned, Plan), Error>>,
         workers: &Arc<Workers>,
         stop: Stop,
         ticket: Ticket,
@@ -76,14 +77,14 @@ impl Query {
             }
         };
         let (time, cancelled) = (stop.clone(), ticket.cancelled());
-        let mut work = workers.run(Box::pin(async move {
+        let mut work = workers.run(async move {
             let ended = tokio::select! {
                 biased;
                 () = cancelled => Err(Error::Cancelled),
                 ended = time.wait(work) => ended.flatten(),
             };
             ended.map_err(|error| time.reason(error))
-        }));
+        });
         let planned = tokio::select! {
             biased;
             () = ticket.cancelled() => Err(Error::Cancelled),

@@ -121,11 +121,15 @@ const ORDERED: &[&str] = &[
 ];
 
 async fn check(split: Split) {
+    check_often(split, 1).await;
+}
+
+async fn check_often(split: Split, times: usize) {
     let cluster = Cluster::start(3).await;
     cluster.fill_all(ROWS, split).await;
     let mut wrong = Vec::new();
     for (queries, ordered) in [(QUERIES, false), (ORDERED, true)] {
-        for sql in queries {
+        for sql in queries.iter().flat_map(|sql| std::iter::repeat_n(sql, times)) {
             if let Some(difference) = cluster.difference(sql, ordered).await {
                 wrong.push(format!("{sql}\n    {difference}"));
             }
@@ -136,7 +140,8 @@ async fn check(split: Split) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_that_are_spread_evenly() {
-    check(Split(&[34, 33, 33])).await;
+    // Plans are kept at the second time, and used at the third.
+    check_often(Split(&[34, 33, 33]), 3).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -247,6 +252,28 @@ async fn a_value_that_does_not_fit_its_type_is_an_error_with_the_operator() {
     let asked = cluster.ask("select sum(v) from t").await;
     let error = crate::chain(&Answer::of(asked.query).await.unwrap_err());
     assert!(error.contains("operator-1") && error.contains("a text"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_that_comes_again_asks_those_who_hold_the_rows_now() {
+    let cluster = Cluster::start(3).await;
+    cluster.fill("alerts", alerts(300), Split(&[1, 1, 1])).await;
+    let sql = "select count(*) as n, max(level) as m from alerts";
+    for _ in 0..4 {
+        assert_eq!(cluster.difference(sql, true).await, None);
+    }
+    let (schema, rows) = alerts(300);
+    for held in [2, 1, 3] {
+        let parts = cluster.nodes.iter().take(held).map(|node| node.part(None)).collect();
+        cluster.places.set("alerts", schema.clone(), parts);
+        let asked = cluster.ask(sql).await;
+        let operators = asked.progress;
+        assert_eq!(Answer::of(asked.query).await.unwrap().rows.len(), 1);
+        assert_eq!(operators.shares().len(), held);
+    }
+    store(&cluster.nodes[2].engine, "alerts", &schema, &rows).await;
+    store(&cluster.whole, "alerts", &schema, &rows).await;
+    assert_eq!(cluster.difference(sql, true).await, None);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -21,6 +21,7 @@ use axum::response::IntoResponse;
 use axum::routing::{any, get, post};
 use axum::{Router, middleware};
 use serde_json::json;
+use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
 use tower_http::trace::TraceLayer;
@@ -39,6 +40,14 @@ pub(super) fn router(state: &Arc<State>, mcp: &Mcp) -> Router {
         let id = rest::request_id(request.headers()).unwrap_or_default();
         tracing::info_span!("http", method = %request.method(), id)
     };
+    // As one layer: each costs every request a box of its own otherwise. The first comes first.
+    let layers = ServiceBuilder::new()
+        .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
+        .layer(PropagateRequestIdLayer::x_request_id())
+        .layer(TraceLayer::new_for_http().make_span_with(span))
+        .layer(CatchPanicLayer::custom(rest::panicked))
+        .layer(middleware::from_fn_with_state(Arc::clone(state), guard::own_pages_only))
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX));
     Router::new()
         .route("/", any(rest::handle))
         .route("/page.css", get(page::style))
@@ -55,12 +64,7 @@ pub(super) fn router(state: &Arc<State>, mcp: &Mcp) -> Router {
         .route(answers::PATH, post(answers::answers))
         .with_state(Arc::clone(state))
         .merge(mcp.router(state))
-        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
-        .layer(middleware::from_fn_with_state(Arc::clone(state), guard::own_pages_only))
-        .layer(CatchPanicLayer::custom(rest::panicked))
-        .layer(TraceLayer::new_for_http().make_span_with(span))
-        .layer(PropagateRequestIdLayer::x_request_id())
-        .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
+        .layer(layers)
 }
 
 async fn health(Shared(state): Shared<Arc<State>>) -> impl IntoResponse {

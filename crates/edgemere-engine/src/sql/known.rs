@@ -24,6 +24,10 @@ const QUERIES_MAX: usize = 128;
 /// How long the text of a query may be that is remembered, in bytes.
 const SQL_BYTES_MAX: usize = 8 * 1024;
 
+/// How many parts a plan may have that is kept: terms, and columns of its steps. Whoever asks large
+/// queries again and again has them planned each time, and does not fill the memory.
+const PARTS_MAX: usize = 512;
+
 /// The queries that came before.
 #[derive(Debug, Default)]
 pub(super) struct Known {
@@ -86,7 +90,7 @@ impl Known {
         optimized: &LogicalPlan,
     ) {
         let came = self.lock().plans.contains_key(&asked);
-        let plan = (came && tables.are_plain() && holds_always(written))
+        let plan = (came && tables.are_plain() && holds_always(written) && is_small(optimized))
             .then(|| with_sources(optimized.clone(), |_, schema| Some(Arc::new(Nothing(schema)))))
             .and_then(|plan| plan.ok().flatten());
         let mut queries = self.lock();
@@ -132,7 +136,22 @@ fn with_sources(
     Ok(has_all.then_some(plan.data))
 }
 
-/// Whether a plan is the same at any time. Subqueries are not looked into.
+/// Whether a plan takes little memory.
+fn is_small(plan: &LogicalPlan) -> bool {
+    let mut parts = 0;
+    let walked = plan.apply(|step| {
+        parts += step.schema().fields().len();
+        step.apply_expressions(|expression| {
+            expression.apply(|_| {
+                parts += 1;
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    });
+    walked.is_ok() && parts <= PARTS_MAX
+}
+
+/// Whether a plan is the same at any time. One with a subquery is taken not to be.
 fn holds_always(plan: &LogicalPlan) -> bool {
     let mut holds = true;
     let walked = plan.apply(|step| {
@@ -151,6 +170,7 @@ fn is_of_a_moment(expression: &Expr) -> bool {
         | Expr::Exists(_)
         | Expr::InSubquery(_)
         | Expr::SetComparison(_)
+        | Expr::HigherOrderFunction(_)
         | Expr::ScalarVariable(..)
         | Expr::Placeholder(_) => true,
         _ => false,
@@ -210,6 +230,20 @@ mod tests {
         ] {
             assert!(!is_kept(&engine, sql).await, "{sql}");
         }
+    }
+
+    #[tokio::test]
+    async fn what_is_large_is_not_kept() {
+        let scratch = tempfile::tempdir().unwrap();
+        let engine = engine(scratch.path()).await;
+        let terms = |count: usize| format!("select v from t where v in ({})", in_list(count));
+        assert!(is_kept(&engine, &terms(100)).await);
+        assert!(!is_kept(&engine, &terms(PARTS_MAX)).await);
+        assert_eq!(Asked::new("d", &terms(SQL_BYTES_MAX), &Scope::default()), None);
+    }
+
+    fn in_list(count: usize) -> String {
+        (0..count).map(|number| number.to_string()).collect::<Vec<_>>().join(",")
     }
 
     #[tokio::test]

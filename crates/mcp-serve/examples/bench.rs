@@ -102,7 +102,7 @@ async fn measure_server(server: &mut Child) -> Result<(), Failure> {
         ("rmcp alone, stateless (JSON)", Load::new("/rmcp", headers, stateless)),
         ("tools/call, stateless (JSON)", Load::new("/mcp", headers, stateless)),
         (
-            "tools/call, in a session (SSE)",
+            "tools/call, in a session (JSON)",
             Load::new("/mcp", &format!("mcp-session-id: {session}\r\n"), call),
         ),
     ];

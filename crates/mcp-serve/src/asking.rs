@@ -6,14 +6,15 @@ use std::collections::BTreeMap;
 use rmcp::{
     RoleServer,
     model::{
-        ClientCapabilities, CustomRequest, InputRequest, InputRequests, InputRequiredResult,
-        InputResponses, RequestStateCodec, SealOptions, ServerRequest,
+        ClientCapabilities, CustomRequest, GetExtensions, InputRequest, InputRequests,
+        InputRequiredResult, InputResponses, RequestId, RequestStateCodec, SealOptions,
+        ServerRequest,
     },
     service::{Peer, PeerRequestOptions, ServiceError},
 };
 use serde_json::{Map, Value, json};
 
-use crate::{Answer, Fault, Limits, Question, ask::Questions, fault::FaultKind};
+use crate::{Answer, Fault, Limits, Question, ask::Questions, fault::FaultKind, session};
 
 /// How long a client may take to come back with answers.
 const STATE_TTL: std::time::Duration = std::time::Duration::from_secs(3600);
@@ -63,11 +64,13 @@ pub(crate) fn answered(
 /// Asks over the connection, and waits.
 pub(crate) async fn ask_now(
     peer: &Peer<RoleServer>,
+    asked_for: &RequestId,
     question: Question,
     limits: &Limits,
 ) -> Result<Answer, Fault> {
     let (method, params) = spelled(&question);
-    let request = ServerRequest::CustomRequest(CustomRequest::new(method, params));
+    let mut request = ServerRequest::CustomRequest(CustomRequest::new(method, params));
+    session::mark(request.extensions_mut(), asked_for);
     let options = PeerRequestOptions::with_timeout(limits.call_time_max);
     let asked = peer.send_request_with_option(request, options).await;
     let answer = match asked {

@@ -41,7 +41,7 @@ pub struct Context {
     /// Who asks.
     pub principal: Principal,
     /// What the host's middleware put into the HTTP request; empty on stdio.
-    pub extensions: Extensions,
+    pub extensions: Arc<Extensions>,
     /// The program that asks, when it said so.
     pub client: Option<Client>,
     /// The revision of the protocol, such as `2025-11-25`.
@@ -88,7 +88,7 @@ impl Context {
     pub fn detached(principal: Principal) -> Self {
         Self {
             principal,
-            extensions: Extensions::new(),
+            extensions: Arc::default(),
             client: None,
             protocol: String::new(),
             toolset: None,

@@ -6,11 +6,11 @@ use std::{collections::BTreeMap, sync::Arc};
 use rmcp::{
     RoleServer,
     model::{
-        ClientCapabilities, Extensions, GetExtensions, LoggingMessageNotification,
+        ClientCapabilities, GetExtensions, LoggingMessageNotification,
         LoggingMessageNotificationParam, ProgressNotification, ProgressNotificationParam,
         ProgressToken, RequestId, ServerNotification,
     },
-    service::{OriginatingRequestId, Peer, RequestContext},
+    service::{Peer, RequestContext},
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Answer, Fault, Level, Question, asking,
     core::Core,
-    session::Session,
+    session::{self, Session},
     tasks::{Escalation, Task},
     wire,
 };
@@ -34,7 +34,8 @@ pub(crate) struct ClientLink {
     /// The least grave messages that a client without a session wants.
     log_level: Option<Level>,
     is_modern: bool,
-    can: ClientCapabilities,
+    /// What the client can do, where the request says so. A session knows it from its beginning.
+    can: Option<ClientCapabilities>,
     /// What the client has answered already, in an earlier request.
     answers: BTreeMap<String, Value>,
     /// Cancelled when the client does not read.
@@ -61,7 +62,7 @@ impl ClientLink {
             progress: cx.meta.get_progress_token(),
             log_level: cx.meta.log_level().map(wire::level),
             is_modern,
-            can: cx.client_capabilities().unwrap_or_default(),
+            can: cx.meta.client_capabilities(),
             answers,
             cancelled,
             escalation,
@@ -111,7 +112,7 @@ impl ClientLink {
         questions: Vec<(String, Question)>,
     ) -> Result<Vec<Answer>, Fault> {
         for (_, question) in &questions {
-            asking::check_capability(question, &self.can)?;
+            asking::check_capability(question, &self.can())?;
         }
         if let Some(task) = self.task() {
             return task.ask(questions).await;
@@ -121,7 +122,10 @@ impl ClientLink {
             false => {
                 let mut answers = Vec::new();
                 for (_, question) in questions {
-                    answers.push(asking::ask_now(&self.peer, question, &self.core.limits).await?);
+                    answers.push(
+                        asking::ask_now(&self.peer, &self.request, question, &self.core.limits)
+                            .await?,
+                    );
                 }
                 Ok(answers)
             }
@@ -129,7 +133,13 @@ impl ClientLink {
     }
 
     pub(crate) fn can_answer(&self, question: &Question) -> bool {
-        asking::check_capability(question, &self.can).is_ok()
+        asking::check_capability(question, &self.can()).is_ok()
+    }
+
+    fn can(&self) -> ClientCapabilities {
+        let of_session = || self.peer.peer_info().filter(|_| !self.is_modern);
+        let can = self.can.clone().or_else(|| of_session().map(|info| info.capabilities.clone()));
+        can.unwrap_or_default()
     }
 
     pub(crate) fn close_stream(&self) {
@@ -150,7 +160,7 @@ impl ClientLink {
     /// Sends a message that belongs to this request. Who does not read it in time, or is gone, has no
     /// use for the answer: the call is cancelled.
     async fn tell(&self, mut message: ServerNotification) {
-        mark(message.extensions_mut(), &self.request);
+        session::mark(message.extensions_mut(), &self.request);
         let sent = self.peer.send_notification(message);
         match tokio::time::timeout(self.core.limits.unread_time_max, sent).await {
             Ok(Ok(())) => {}
@@ -164,9 +174,4 @@ impl ClientLink {
             }
         }
     }
-}
-
-/// Says which request a message belongs to. It is never sent: the session's streams look at it.
-fn mark(extensions: &mut Extensions, request: &RequestId) {
-    extensions.insert(OriginatingRequestId(request.clone()));
 }

@@ -55,7 +55,7 @@ impl Default for Limits {
             result_bytes_max: 4 << 20,
             call_time_max: Duration::from_secs(300),
             calls_at_once_max: 64,
-            calls_per_second_max: 20_000,
+            calls_per_second_max: 100_000,
             sessions_max: 1024,
             sessions_per_principal_max: 512,
             session_idle_max: Duration::from_secs(30 * 60),

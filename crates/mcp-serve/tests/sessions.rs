@@ -11,7 +11,7 @@
 
 mod common;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::{Router, body::Body};
 use common::{
@@ -20,11 +20,12 @@ use common::{
     },
     wire::{How, Wire},
 };
-use mcp_serve::{Access, Limits, Server, serve_http};
+use mcp_serve::{Access, Call, Catalog, Identity, Limits, Outcome, Server, Tool, serve_http};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
+    sync::Notify,
 };
 
 fn start(limits: Limits) -> (Server, Router) {
@@ -183,6 +184,75 @@ async fn a_call_that_is_cancelled_stops_and_is_not_answered() {
         wire.send(call(8, "echo", json!({}))).await;
         assert_eq!(wire.receive().await["id"], 8, "{how:?}");
     }
+}
+
+/// Who goes away has cancelled nothing: what a call changes is changed whole, or not at all.
+#[tokio::test]
+async fn a_call_whose_connection_is_lost_is_still_carried_out() {
+    let (begun, goes_on) = (Arc::<Notify>::default(), Arc::<Notify>::default());
+    let (tell, wait) = (begun.clone(), goes_on.clone());
+    let slow = move |_: Call| {
+        let (tell, wait) = (tell.clone(), wait.clone());
+        async move {
+            tell.notify_one();
+            wait.notified().await;
+            Ok(Outcome::text("done"))
+        }
+    };
+    let server = Server::new(Identity::new("tested", "1"), Limits::default());
+    server.offer(Catalog::new().tool(Tool::new("slow", "Takes its time"), slow));
+    let router = server.router(Access::loopback());
+    let session = open(&router, "/mcp", "alice").await;
+    let message = in_session("/mcp", Some(&session), &call(1, "slow", json!({})));
+    let asks = tokio::spawn(async move { ask_as(&router, "alice", message).await });
+    common::soon(begun.notified()).await;
+    asks.abort();
+    assert!(asks.await.unwrap_err().is_cancelled());
+    assert_eq!(server.figures().calls_open, 1);
+    goes_on.notify_one();
+    common::until("it has ended", || server.figures().calls_open == 0).await;
+    assert_eq!(server.figures().calls_cancelled, 0);
+}
+
+#[tokio::test]
+async fn a_call_that_nobody_comes_back_for_is_cancelled() {
+    let unread_time_max = Duration::from_millis(50);
+    let (server, router) = start(Limits { unread_time_max, ..Limits::default() });
+    let session = open(&router, "/mcp", "alice").await;
+    let message = in_session("/mcp", Some(&session), &call(1, "wait", json!({})));
+    let asks = tokio::spawn(async move { ask_as(&router, "alice", message).await });
+    common::until("it is under way", || server.figures().calls_open == 1).await;
+    asks.abort();
+    common::until("it has stopped", || server.figures().calls_open == 0).await;
+    assert_eq!((server.figures().calls_cancelled, server.figures().streams_cut), (1, 1));
+}
+
+#[tokio::test]
+async fn the_stream_of_a_call_ends_when_it_is_cancelled() {
+    let (server, router) = start(Limits::default());
+    let session = open(&router, "/mcp", "alice").await;
+    let mut events = begin(&router, &session, &call(1, "wait", json!({}))).await;
+    let cancel = told("notifications/cancelled", json!({ "requestId": 1 }));
+    let cancel = ask_as(&router, "alice", in_session("/mcp", Some(&session), &cancel)).await;
+    assert_eq!(cancel.status(), 202);
+    assert!(events.try_message().await.is_none());
+    assert_eq!(server.figures().calls_cancelled, 1);
+    // Nothing is left of it: its id may come again.
+    let mut again = begin(&router, &session, &call(1, "echo", json!({}))).await;
+    assert_eq!(again.message().await["id"], 1);
+}
+
+/// What is not plain goes through rmcp, with the same answer.
+#[tokio::test]
+async fn a_request_that_names_its_revision_is_answered_too() {
+    let (_server, router) = start(Limits::default());
+    let session = open(&router, "/mcp", "alice").await;
+    let mut echo = call(1, "echo", json!({ "text": "hi" }));
+    echo["params"]["_meta"] = json!({ "io.modelcontextprotocol/protocolVersion": "2025-11-25" });
+    let mut message = in_session("/mcp", Some(&session), &echo);
+    message.headers_mut().insert("mcp-protocol-version", "2025-11-25".parse().unwrap());
+    let mut events = Events::of(ask_as(&router, "alice", message).await);
+    assert_eq!(events.message().await["result"]["content"][0]["text"], "hi");
 }
 
 #[tokio::test]

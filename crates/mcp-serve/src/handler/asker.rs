@@ -20,7 +20,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(super) struct Asker {
     pub(super) principal: Principal,
-    pub(super) extensions: Extensions,
+    pub(super) extensions: Arc<Extensions>,
     pub(super) toolset: Option<String>,
     pub(super) session: Option<Arc<Session>>,
     /// The revision of the protocol, when it is known.
@@ -30,8 +30,16 @@ pub(super) struct Asker {
 impl Asker {
     /// Who asks. Over HTTP it is the principal of the request, on a pipe that of the pipe.
     pub(super) fn new(default: &Principal, cx: &RequestContext<RoleServer>) -> Self {
-        let extensions = cx.extensions.get::<Parts>().map(|parts| parts.extensions.clone());
-        let extensions = extensions.unwrap_or_default();
+        let extensions = match cx.extensions.get::<Arc<Extensions>>() {
+            Some(extensions) => extensions.clone(),
+            // Requests that come through rmcp have all that was before their body.
+            None => cx
+                .extensions
+                .get::<Parts>()
+                .map(|parts| parts.extensions.clone())
+                .unwrap_or_default()
+                .into(),
+        };
         Self {
             principal: extensions.get::<Principal>().unwrap_or(default).clone(),
             toolset: extensions.get::<Toolset>().map(|Toolset(name)| name.clone()),

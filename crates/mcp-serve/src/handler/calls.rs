@@ -165,7 +165,11 @@ impl Handler {
         state: Option<&str>,
         responses: Option<BTreeMap<String, Value>>,
     ) -> Result<Again, Fault> {
-        let belongs_to = belongs_to(asker, method, name, arguments);
+        // Clients of before are asked while they wait: they bring no answers.
+        let belongs_to = match asker.is_modern() {
+            true => belongs_to(asker, method, name, arguments),
+            false => Vec::new(),
+        };
         let answers = asking::brought(state, responses, &self.core.seal, &belongs_to)?;
         Ok(Again { belongs_to, answers })
     }

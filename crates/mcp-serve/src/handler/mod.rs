@@ -14,13 +14,14 @@ use std::{borrow::Cow, sync::Arc};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
-        CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
-        GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, ListPromptsResult,
-        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-        ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
-        SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
-        UnsubscribeRequestParams, UpdateTaskParams,
+        CallToolRequestParams, CallToolResponse, CancelTaskParams, CancelledNotificationParam,
+        CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, DiscoverResult,
+        ErrorCode, GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult,
+        InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+        ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestParams,
+        SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+        UpdateTaskParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -72,6 +73,19 @@ impl ServerHandler for Handler {
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
         self.core.offer().tool(name).cloned()
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        cx.peer.set_peer_info(request.clone());
+        let answer = self.negotiate_initialize(&request)?;
+        if let Some(session) = cx.extensions.get::<Arc<Session>>() {
+            session.meet(cx.peer);
+        }
+        Ok(answer)
     }
 
     async fn discover(&self, cx: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
@@ -218,6 +232,18 @@ impl ServerHandler for Handler {
         }
         let told = lists::tell_session(session.clone(), cx.peer);
         tokio::spawn(session.ended.clone().run_until_cancelled_owned(told));
+    }
+
+    /// rmcp has stopped what it runs itself.
+    async fn on_cancelled(
+        &self,
+        told: CancelledNotificationParam,
+        cx: NotificationContext<RoleServer>,
+    ) {
+        let session = cx.extensions.get::<Arc<Session>>();
+        if let (Some(session), Some(id)) = (session, told.request_id) {
+            session.streams.cancel(&id);
+        }
     }
 
     async fn on_custom_request(

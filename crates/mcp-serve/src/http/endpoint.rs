@@ -1,7 +1,7 @@
 //! Streamable HTTP: `/mcp` and `/mcp/<toolset>`. What rmcp does not look after is checked here: whose
 //! session it is, how many there are, and that every error is one of JSON-RPC.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, cell::Cell, sync::Arc};
 
 use axum::{
     body::{Body, Bytes},
@@ -9,14 +9,13 @@ use axum::{
     http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
-use rmcp::model::RequestId;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Http, Toolset, reply};
+use super::{Http, Toolset, answer, reply};
 use crate::{
     Principal, Transport,
-    session::{BESIDE, Beside, Opened, Refusal, Session},
+    session::{OPENED, Opened, Refusal, Session},
 };
 
 const SESSION_ID: &str = "mcp-session-id";
@@ -80,24 +79,26 @@ impl Http {
             Err(refused) => return *refused,
         };
         accept_both(&mut parts.headers);
-        let opened = match self.session(&parts, method.as_deref(), id.as_ref()) {
-            Ok(opened) => opened,
+        let opened = match self.place(&parts, method.as_deref()) {
+            Ok(Place::In(session)) => {
+                match answer::plain(&session, &parts.headers, method.as_deref(), &body) {
+                    Some(plain) => return self.answer(session, plain, parts).await,
+                    None => None,
+                }
+            }
+            Ok(Place::Begins(opened)) => Some(opened),
+            Ok(Place::Alone) => None,
             Err(refusal) => return refused(refusal, id),
         };
         let request = Request::from_parts(parts, Body::from(body));
-        let beside = Beside { opened: opened.into(), ..Beside::default() };
-        BESIDE.scope(beside, self.ask(request, id)).await
+        OPENED.scope(opened.into(), self.ask(request, id)).await
     }
 
     /// Lets rmcp answer. A session that it did not want is closed again.
     async fn ask(&self, request: Request, id: Option<Value>) -> Response {
         let response = self.service.handle(request).await;
-        let (opened, answer) = BESIDE.with(|beside| (beside.opened.take(), beside.answer.take()));
-        if let Some((session, _)) = opened {
+        if let Some((session, _)) = OPENED.with(Cell::take) {
             self.core.sessions.close(&session.id);
-        }
-        if let Some(answer) = answer {
-            return reply::message(answer.as_ref());
         }
         reply::spelled(response, id).await
     }
@@ -139,32 +140,19 @@ impl Http {
         }
     }
 
-    /// Checks the session of a message, or opens one for a client that begins.
-    fn session(
-        &self,
-        parts: &Parts,
-        method: Option<&str>,
-        request: Option<&Value>,
-    ) -> Result<Option<Opened>, Refused> {
+    /// Finds the session of a message, or opens one for a client that begins.
+    fn place(&self, parts: &Parts, method: Option<&str>) -> Result<Place, Refused> {
         if is_stateless(&parts.headers) {
-            return Ok(None);
+            return Ok(Place::Alone);
         }
         let principal = principal(&parts.extensions);
         match parts.headers.get(SESSION_ID) {
-            Some(id) => {
-                let session = self.find(id, &principal).ok_or(Refused::NoSession)?;
-                let request = request.filter(|_| method.is_some());
-                let request = request.and_then(|id| RequestId::deserialize(id).ok());
-                match request.is_some_and(|request| session.streams.has(&request)) {
-                    true => Err(Refused::Twice),
-                    false => Ok(None),
-                }
-            }
+            Some(id) => self.find(id, &principal).map(Place::In).ok_or(Refused::NoSession),
             None if method == Some("initialize") => {
                 let opened = self.core.sessions.open(&principal, Transport::Http);
-                opened.map(Some).map_err(Refused::Session)
+                opened.map(Place::Begins).map_err(Refused::Session)
             }
-            None => Ok(None),
+            None => Ok(Place::Alone),
         }
     }
 
@@ -199,21 +187,24 @@ impl Http {
     }
 }
 
+/// Where a message belongs.
+enum Place {
+    In(Arc<Session>),
+    /// It begins a session.
+    Begins(Opened),
+    /// Nowhere: it stands for itself.
+    Alone,
+}
+
 /// Why a message was not passed on.
 enum Refused {
     NoSession,
-    /// A request of its id is under way.
-    Twice,
     Session(Refusal),
 }
 
 fn refused(refused: Refused, id: Option<Value>) -> Response {
     match refused {
         Refused::NoSession => reply::no_session(id),
-        Refused::Twice => {
-            let message = "a request of this id is under way";
-            reply::error(StatusCode::BAD_REQUEST, reply::INVALID_REQUEST, message, id)
-        }
         Refused::Session(refusal) => no_room(refusal, id),
     }
 }
@@ -254,8 +245,13 @@ pub(super) fn principal(extensions: &axum::http::Extensions) -> Principal {
     extensions.get::<Principal>().cloned().unwrap_or_default()
 }
 
+/// The revision of the protocol that a request names.
+pub(super) fn version(headers: &HeaderMap) -> Option<&HeaderValue> {
+    headers.get(PROTOCOL_VERSION)
+}
+
 fn is_stateless(headers: &HeaderMap) -> bool {
-    let version = headers.get(PROTOCOL_VERSION).and_then(|version| version.to_str().ok());
+    let version = version(headers).and_then(|version| version.to_str().ok());
     version.is_some_and(|version| version >= STATELESS)
 }
 

@@ -1,5 +1,6 @@
 //! The HTTP transports: Streamable HTTP, and HTTP+SSE for clients of the first revision.
 
+mod answer;
 mod endpoint;
 mod guard;
 mod reply;

@@ -1,10 +1,17 @@
-//! Replies that are not rmcp's: errors of HTTP as errors of JSON-RPC.
+//! Replies that are not rmcp's: answers and streams of them, and errors of HTTP as errors of JSON-RPC.
+
+use std::{convert::Infallible, time::Duration};
 
 use axum::{
     body::Body,
-    http::{HeaderValue, Response, StatusCode, header},
+    http::{HeaderName, HeaderValue, Response, StatusCode, header},
     response::IntoResponse,
 };
+use futures_util::{
+    StreamExt,
+    stream::{self, BoxStream},
+};
+use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use serde_json::{Value, json};
 
 pub(super) const PARSE_ERROR: i32 = -32700;
@@ -29,6 +36,36 @@ pub(super) fn message(message: &impl serde::Serialize) -> axum::response::Respon
             error(StatusCode::INTERNAL_SERVER_ERROR, INTERNAL_ERROR, message, None)
         }
     }
+}
+
+/// Messages as events, with a sign of life when there is none for so long. Not axum's: it leaves out
+/// `data` where there is none, and clients leave out such events, which say how to come back.
+pub(super) fn events(
+    messages: BoxStream<'static, ServerSseMessage>,
+    keep_alive: Duration,
+) -> axum::response::Response {
+    let events = stream::unfold(messages, move |mut messages| async move {
+        let event = match tokio::time::timeout(keep_alive, messages.next()).await {
+            Ok(message) => event(&message?),
+            Err(_) => ":\n\n".to_owned(),
+        };
+        Some((Ok::<_, Infallible>(event), messages))
+    });
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+        // Proxies that collect a reply before they pass it on would pass on nothing.
+        (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
+    ];
+    (headers, Body::from_stream(events)).into_response()
+}
+
+/// An event. A message as JSON has no line ends.
+fn event(message: &ServerSseMessage) -> String {
+    let text = message.message.as_deref().and_then(|message| serde_json::to_string(message).ok());
+    let id = message.event_id.as_ref().map(|id| format!("id: {id}\n")).unwrap_or_default();
+    let retry = message.retry.map(|retry| format!("retry: {}\n", retry.as_millis()));
+    format!("{id}{}data: {}\n\n", retry.unwrap_or_default(), text.unwrap_or_default())
 }
 
 /// An error, with the id of the request when it is known.

@@ -1,7 +1,7 @@
 //! Our sessions in the place of rmcp's own, which have no bound, belong to nobody, and let one unread
 //! stream block all others.
 
-use std::{cell::Cell, sync::Arc, time::Duration};
+use std::{cell::Cell, sync::Arc};
 
 use futures_util::{Stream, StreamExt, stream};
 use rmcp::{
@@ -17,17 +17,8 @@ use crate::Client;
 pub(crate) type Opened = (Arc<Session>, mpsc::Receiver<ClientJsonRpcMessage>);
 
 tokio::task_local! {
-    /// What goes around rmcp for the request that this task serves.
-    pub(crate) static BESIDE: Beside;
-}
-
-/// What goes around rmcp for one request.
-#[derive(Default)]
-pub(crate) struct Beside {
-    /// The session for the request: rmcp does not tell whose it is.
-    pub(crate) opened: Cell<Option<Opened>>,
-    /// The answer, when it came at once: rmcp would make a stream for it.
-    pub(crate) answer: Cell<Option<Arc<ServerJsonRpcMessage>>>,
+    /// The session for the request that this task serves: rmcp does not tell whose it is.
+    pub(crate) static OPENED: Cell<Option<Opened>>;
 }
 
 /// Our sessions, as rmcp asks for them.
@@ -57,7 +48,7 @@ impl SessionManager for Manager {
     type Transport = Channel;
 
     async fn create_session(&self) -> Result<(SessionId, Channel), Error> {
-        let opened = BESIDE.try_with(|beside| beside.opened.take()).ok().flatten();
+        let opened = OPENED.try_with(Cell::take).ok().flatten();
         let (session, inbox) = opened.ok_or(Error::Ended)?;
         Ok((session.id.clone(), Channel::new(session, inbox, Out::Each)))
     }
@@ -93,9 +84,7 @@ impl SessionManager for Manager {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Error> {
-        let session = self.get(id)?;
-        let events = open(&session, message).await?;
-        Ok(unless_at_once(Box::pin(events), session.streams.begin_after()).await)
+        open(&self.get(id)?, message).await
     }
 
     async fn accept_message(
@@ -143,44 +132,11 @@ async fn open(
         let client = Client { name: client.name.clone(), version: client.version.clone() };
         session.introduce(client, initialize.params.protocol_version.to_string());
     }
-    let stream = session.streams.request(request.id.clone()).ok_or(Error::Twice)?;
+    let id = request.id.clone();
+    let stream = session.streams.request(&id).ok_or(Error::Twice)?;
+    let stream = session.streams.read(id, stream);
     session.inbox.send(message).await.map_err(|_| Error::Ended)?;
     Ok(until_ended(session.clone(), stream))
-}
-
-/// Waits a little for the answer. When it comes it is put aside, and nothing is left to stream.
-async fn unless_at_once<S>(
-    mut events: S,
-    patience: Duration,
-) -> impl Stream<Item = ServerSseMessage> + use<S>
-where
-    S: Stream<Item = ServerSseMessage> + Unpin,
-{
-    let mut came = Vec::new();
-    let message = async {
-        while let Some(event) = events.next().await {
-            let message = event.message.clone();
-            came.push(event);
-            if message.is_some() {
-                return message;
-            }
-        }
-        None
-    };
-    // Without any patience an answer is not looked for: one that is there already has a stream, too.
-    let first = match patience.is_zero() {
-        true => None,
-        false => tokio::time::timeout(patience, message).await.ok().flatten(),
-    };
-    let answer = first.filter(|message| is_answer(message));
-    if answer.is_some() && BESIDE.try_with(|beside| beside.answer.set(answer)).is_ok() {
-        came.clear();
-    }
-    stream::iter(came).chain(events)
-}
-
-fn is_answer(message: &ServerJsonRpcMessage) -> bool {
-    matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_))
 }
 
 /// A stream that ends with its session.

@@ -1,5 +1,6 @@
 //! Sessions: who they belong to, what they are subscribed to, and when they end.
 
+mod answering;
 mod channel;
 mod manager;
 mod stream;
@@ -9,20 +10,21 @@ mod table;
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed},
     },
     time::{Duration, Instant},
 };
 
-use rmcp::model::ClientJsonRpcMessage;
+use rmcp::{RoleServer, model::ClientJsonRpcMessage, service::Peer};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::{
+    answering::{Reply, Twice, answer},
     channel::{Channel, Out},
-    manager::{BESIDE, Beside, Manager, Opened},
-    streams::Streams,
+    manager::{Manager, OPENED, Opened},
+    streams::{Streams, mark},
     table::{Refusal, Sessions, random_id},
 };
 use crate::{
@@ -48,6 +50,8 @@ pub(crate) struct Session {
     pub(crate) inbox: mpsc::Sender<ClientJsonRpcMessage>,
     /// Where its messages go out, when there are several ways.
     pub(crate) streams: Arc<Streams>,
+    /// The way to its client, from when the two know each other.
+    peer: OnceLock<Peer<RoleServer>>,
     has_begun: AtomicBool,
     opened: Instant,
     used_ms: AtomicU64,
@@ -69,6 +73,16 @@ impl Session {
     pub(crate) fn idle(&self) -> Duration {
         let used = Duration::from_millis(self.used_ms.load(Relaxed));
         self.opened.elapsed().saturating_sub(used)
+    }
+
+    /// Notes the way to its client.
+    pub(crate) fn meet(&self, peer: Peer<RoleServer>) {
+        let _ = self.peer.set(peer);
+    }
+
+    /// The way to its client, from when the two know each other.
+    pub(crate) fn peer(&self) -> Option<&Peer<RoleServer>> {
+        self.peer.get()
     }
 
     /// Notes that its client has begun. Says no when it had before.

@@ -12,6 +12,7 @@ use rmcp::{
     model::ServerJsonRpcMessage, transport::streamable_http_server::session::ServerSseMessage,
 };
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use super::channel::Unread;
 use crate::lock::lock;
@@ -25,6 +26,8 @@ pub(crate) struct Stream {
     /// Its number in the session, the first half of the ids of its events.
     key: u64,
     kept_max: usize,
+    /// Cancelled when nobody wants the answer any more.
+    cancelled: CancellationToken,
     state: Mutex<State>,
     /// A message has come, or another reader.
     written: Notify,
@@ -51,12 +54,39 @@ struct State {
 
 impl Stream {
     pub(crate) fn new(key: u64, kept_max: usize) -> Arc<Self> {
-        let (state, kept_max) = (Mutex::default(), kept_max.max(1));
-        Arc::new(Self { key, kept_max, state, written: Notify::new(), read: Notify::new() })
+        Arc::new(Self {
+            key,
+            kept_max: kept_max.max(1),
+            cancelled: CancellationToken::new(),
+            state: Mutex::default(),
+            written: Notify::new(),
+            read: Notify::new(),
+        })
     }
 
     pub(crate) fn key(&self) -> u64 {
         self.key
+    }
+
+    /// Cancelled when nobody wants the answer any more.
+    pub(crate) fn cancelled(&self) -> &CancellationToken {
+        &self.cancelled
+    }
+
+    /// Whether there has been no message.
+    pub(crate) fn is_silent(&self) -> bool {
+        lock(&self.state).kept.is_empty()
+    }
+
+    /// Waits for the first message.
+    pub(crate) async fn speaks(&self) {
+        loop {
+            let written = self.written.notified();
+            if !self.is_silent() {
+                return;
+            }
+            written.await;
+        }
     }
 
     /// Adds a message, as soon as there is room for it.
@@ -106,8 +136,17 @@ impl Stream {
     /// Nobody will read any more: who writes, fails.
     pub(crate) fn cut(&self) {
         lock(&self.state).is_cut = true;
+        self.cancelled.cancel();
         self.written.notify_waiters();
         self.read.notify_waiters();
+    }
+
+    /// The one for whom it was made has gone, when nobody has begun to read.
+    pub(crate) fn leave(&self) {
+        let mut state = lock(&self.state);
+        if state.readers == 0 {
+            state.left = Some(Instant::now());
+        }
     }
 
     /// Whoever reads, reads no more, and may come back.

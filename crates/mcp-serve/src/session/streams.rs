@@ -2,7 +2,7 @@
 //! to no request goes to whoever listens. No stream waits for another.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -14,7 +14,8 @@ use futures_util::{Stream as Messages, stream};
 use rmcp::{
     model::{
         CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage,
-        ClientNotification, GetExtensions, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+        ClientNotification, Extensions, GetExtensions, JsonRpcMessage, RequestId,
+        ServerJsonRpcMessage,
     },
     service::OriginatingRequestId,
     transport::streamable_http_server::session::ServerSseMessage,
@@ -82,25 +83,30 @@ impl Streams {
     }
 
     /// The stream of a new request, or none when there is one of this id.
-    pub(crate) fn request(
-        self: &Arc<Self>,
-        id: RequestId,
-    ) -> Option<impl Messages<Item = ServerSseMessage> + Send + Sync + use<>> {
-        let stream = Stream::new(self.keys.fetch_add(1, Relaxed), self.unread_messages_max);
-        {
-            let mut requests = lock(&self.requests);
-            if requests.contains_key(&id) {
-                return None;
+    pub(crate) fn request(&self, id: &RequestId) -> Option<Arc<Stream>> {
+        match lock(&self.requests).entry(id.clone()) {
+            Entry::Occupied(_) => None,
+            Entry::Vacant(vacant) => {
+                let key = self.keys.fetch_add(1, Relaxed);
+                Some(vacant.insert(Stream::new(key, self.unread_messages_max)).clone())
             }
-            requests.insert(id.clone(), stream.clone());
         }
-        let streams = self.clone();
-        Some(stream.reader(0, move || streams.forget(&id)))
     }
 
-    /// Whether a request of this id is under way.
-    pub(crate) fn has(&self, request: &RequestId) -> bool {
-        lock(&self.requests).contains_key(request)
+    /// Reads the stream of a request from its beginning.
+    pub(crate) fn read(
+        self: &Arc<Self>,
+        id: RequestId,
+        stream: Arc<Stream>,
+    ) -> impl Messages<Item = ServerSseMessage> + Send + Sync + use<> {
+        let streams = self.clone();
+        stream.reader(0, move || streams.forget(&id))
+    }
+
+    /// Nobody wants the answer to a request any more: it stops, and there is nothing left to read.
+    pub(crate) fn cancel(&self, id: &RequestId) {
+        let stream = lock(&self.requests).remove(id);
+        stream.into_iter().for_each(|stream| stream.cut());
     }
 
     /// Ends the connection that reads the stream of a request. It can be resumed.
@@ -164,7 +170,7 @@ impl Streams {
         .collect()
     }
 
-    fn forget(&self, id: &RequestId) {
+    pub(crate) fn forget(&self, id: &RequestId) {
         lock(&self.requests).remove(id);
     }
 
@@ -186,9 +192,14 @@ impl Streams {
     }
 }
 
+/// Says which request a message belongs to. It is never sent: [`Streams::send`] looks at it.
+pub(crate) fn mark(extensions: &mut Extensions, request: &RequestId) {
+    extensions.insert(OriginatingRequestId(request.clone()));
+}
+
 /// The request that a message belongs to.
 fn request_of(message: &ServerJsonRpcMessage) -> Option<RequestId> {
-    let origin = |marks: &rmcp::model::Extensions| {
+    let origin = |marks: &Extensions| {
         marks.get::<OriginatingRequestId>().map(|OriginatingRequestId(id)| id.clone())
     };
     match message {

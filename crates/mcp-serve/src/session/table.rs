@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, Weak,
+        Arc, Mutex, OnceLock, Weak,
         atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed},
     },
     time::{Duration, Instant},
@@ -144,6 +144,7 @@ impl Sessions {
             hung_up: CancellationToken::new(),
             inbox,
             streams: Streams::new(&self.limits, self.counters.clone()),
+            peer: OnceLock::new(),
             has_begun: AtomicBool::new(false),
             opened: Instant::now(),
             used_ms: AtomicU64::new(0),

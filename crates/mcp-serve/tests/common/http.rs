@@ -141,10 +141,10 @@ impl Events {
             if let Some((event, rest)) = self.text.split_once("\n\n") {
                 let event = parse(event);
                 self.text = rest.to_owned();
-                if event == Event::default() {
-                    continue;
+                match event {
+                    Some(event) => return Some(event),
+                    None => continue,
                 }
-                return Some(event);
             }
             let bytes = super::soon(self.body.next()).await?.ok()?;
             self.text.push_str(std::str::from_utf8(&bytes).unwrap());
@@ -181,15 +181,19 @@ pub(crate) fn is_json(response: &Response) -> bool {
     response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json")
 }
 
-fn parse(text: &str) -> Event {
-    let mut event = Event::default();
+/// An event; none where there is no line of data, as clients read it.
+fn parse(text: &str) -> Option<Event> {
+    let (mut event, mut has_data) = (Event::default(), false);
     for line in text.lines() {
         match line.split_once(':').map(|(key, value)| (key, value.trim_start())) {
             Some(("event", name)) => event.name = name.to_owned(),
             Some(("id", id)) => event.id = id.to_owned(),
-            Some(("data", data)) => event.data.push_str(data),
+            Some(("data", data)) => {
+                event.data.push_str(data);
+                has_data = true;
+            }
             _ => {}
         }
     }
-    event
+    has_data.then_some(event)
 }

@@ -2,8 +2,10 @@
 //! asks, and how. It parses, checks the method and the permission, runs, and gives the reply its
 //! looks.
 
-use std::sync::Arc;
+use std::fmt;
+use std::ops::Deref;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use edgemere_engine::sql::Sql;
@@ -22,11 +24,60 @@ use crate::reply::{Body, Reply};
 /// How long a command's text may be.
 pub const COMMAND_BYTES_MAX: usize = 4 << 20;
 
+/// A command's text, which is parsed once however often it is needed. Clones share what was parsed.
+#[derive(Clone, Debug)]
+pub struct CommandText(Arc<Written>);
+
+#[derive(Debug)]
+struct Written {
+    text: String,
+    parsed: OnceLock<Command>,
+}
+
+impl CommandText {
+    /// The command.
+    pub fn parsed(&self) -> Result<&Command, Error> {
+        match self.0.parsed.get() {
+            Some(command) => Ok(command),
+            None => {
+                let command = parse(&self.0.text)?;
+                Ok(self.0.parsed.get_or_init(|| command))
+            }
+        }
+    }
+}
+
+impl<T: Into<String>> From<T> for CommandText {
+    fn from(text: T) -> Self {
+        Self(Arc::new(Written { text: text.into(), parsed: OnceLock::new() }))
+    }
+}
+
+impl Deref for CommandText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0.text
+    }
+}
+
+impl fmt::Display for CommandText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
+    }
+}
+
+impl PartialEq for CommandText {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
 /// A command that somebody sends.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The command's text.
-    pub command: String,
+    pub command: CommandText,
     /// Who asks.
     pub principal: Principal,
     /// The REST method it came with, when it came over REST.
@@ -41,7 +92,7 @@ pub struct Request {
 
 impl Request {
     /// A command for this node.
-    pub fn new(command: impl Into<String>, principal: Principal) -> Self {
+    pub fn new(command: impl Into<CommandText>, principal: Principal) -> Self {
         Self {
             command: command.into(),
             principal,
@@ -114,8 +165,8 @@ pub(crate) async fn reply_to(
     node: &Arc<Node>,
     request: &Request,
 ) -> (Option<&'static str>, Result<(Reply, Output), Error>) {
-    let (command, result) = match parse(&request.command) {
-        Ok(command) => (Some(command.declaration().name), run(node, request, &command).await),
+    let (command, result) = match request.command.parsed() {
+        Ok(command) => (Some(command.declaration().name), run(node, request, command).await),
         Err(error) => (None, Err(error)),
     };
     node.activity.commands.fetch_add(1, Ordering::Relaxed);

@@ -39,7 +39,7 @@ mod variables;
 pub use code::Code;
 pub use commands::{Command, Series, declarations, series_command};
 pub use declaration::{Declaration, Effect, Method};
-pub use dispatch::{COMMAND_BYTES_MAX, Outcome, Request, execute, parse};
+pub use dispatch::{COMMAND_BYTES_MAX, CommandText, Outcome, Request, execute, parse};
 pub use error::{Error, INTERNAL_MESSAGE, Kind, Span};
 pub use format::{Content, Format, Media, Rendered};
 pub use language::{script, template};

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap_serve::program::Program;
+use edgemere_command::CommandText;
 use serde_json::{Map, Value};
 
 /// What a call is, with its arguments in place.
@@ -45,7 +46,7 @@ pub struct BoundProgram {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
     /// The command's text, printed from tokens: every value is one of them.
-    pub command: String,
+    pub command: CommandText,
     /// The nodes that it is for, as in the REST header; none is this node.
     pub destination: Option<String>,
     /// Whether the answers of some nodes will do when others do not answer.

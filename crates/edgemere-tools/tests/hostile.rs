@@ -186,7 +186,7 @@ impl Target<'_> {
             Place::Condition if !text.trim().is_empty() => {
                 let written = condition(text).unwrap();
                 let without = bound.command.replacen(&written, "([a] = 1)", 1);
-                assert_eq!(without, self.harmless.command, "{}", what());
+                assert_eq!(without, *self.harmless.command, "{}", what());
             }
             Place::Nodes if !text.trim().is_empty() => {
                 assert_eq!(bound.command, self.harmless.command, "{}", what());

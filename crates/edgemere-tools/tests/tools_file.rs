@@ -45,7 +45,7 @@ fn call(toolbox: &Toolbox, name: &str, arguments: Value) -> String {
     assert_eq!(command.declaration().name, bound.expected);
     match bound.destination {
         Some(destination) => format!("{} -> {}", destination, bound.command),
-        None => bound.command,
+        None => bound.command.to_string(),
     }
 }
 
@@ -257,8 +257,8 @@ fn what_was_added_to_the_form_of_all_else_works() {
     assert_eq!(resource.variables, ["database", "table"]);
     let bound = resource.bind(&object(json!({"database": "d", "table": "t u"}))).unwrap();
     assert_eq!(
-        bound.command,
-        "get columns where dbms = \"d\" and table = \"t u\" and format = json"
+        *bound.command,
+        *"get columns where dbms = \"d\" and table = \"t u\" and format = json"
     );
 }
 

@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 
 pub(crate) use self::kept::Kept;
 use crate::destination::{Delivery, Destination};
-use crate::dispatch::{Context, Outcome, Request, parse, reply_to};
+use crate::dispatch::{Context, Outcome, Request, reply_to};
 use crate::error::Error;
 use crate::format::rows::{self, Rows};
 use crate::format::{Format, Rendered, render};
@@ -148,7 +148,7 @@ pub async fn columns(
     node: &Arc<Node>,
     request: &Request,
 ) -> Result<Option<Vec<ResultColumn>>, Error> {
-    let command = parse(&request.command)?;
+    let command = request.command.parsed()?;
     let destination = request.destination.as_deref().map(Destination::from_text).transpose()?;
     let on_network = destination.is_some_and(|destination| destination.is_network());
     let delivery = Delivery { subset: request.subset, timeout: request.timeout };

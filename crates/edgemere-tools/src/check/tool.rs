@@ -192,7 +192,7 @@ fn choice(checking: &mut Checking<'_>, drafts: &Drafts, known: Known<'_>) -> Opt
     for draft in &drafts.drafts {
         let Draft { case, pieces, .. } = draft;
         let expected = trial::command(checking, draft, known, drafts.effect);
-        let template = expected.map(|expected| Template { pieces: pieces.clone(), expected });
+        let template = expected.map(|expected| Template::new(pieces.clone(), expected));
         tried.push(template.map(|template| (case.clone().unwrap_or_default(), template)));
     }
     let mut tried = tried.into_iter().collect::<Option<Vec<_>>>()?;

@@ -196,8 +196,8 @@ fn wants_stream(call: &Call, bound: &Bound) -> bool {
 }
 
 /// The command, which is still the one that the tool declares.
-fn checked(bound: &Bound) -> Result<Command, Failure> {
-    let command = edgemere_command::parse(&bound.command)?;
+fn checked(bound: &Bound) -> Result<&Command, Failure> {
+    let command = bound.command.parsed()?;
     if command.declaration().name != bound.expected {
         let message = format!("\"{}\" became another command", bound.expected);
         return Err(Failure::new(Kind::Internal, message, None));

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use edgemere_command::CommandText;
 use serde_json::{Map, Value};
 
 use super::kind::Kind;
@@ -35,13 +36,32 @@ pub(crate) enum Choice {
 pub(crate) struct Template {
     pub(crate) pieces: Pieces,
     pub(crate) expected: &'static str,
+    /// The command, when there is nothing to fill in: it is printed and parsed once.
+    fixed: Option<CommandText>,
+}
+
+impl Template {
+    pub(crate) fn new(pieces: Pieces, expected: &'static str) -> Self {
+        let filled = || print(&pieces, &Map::new(), Manner::Command).ok();
+        let fixed = pieces.uses().is_empty().then(filled).flatten();
+        Self { fixed: fixed.map(|printed| printed.text.into()), pieces, expected }
+    }
+
+    fn fill(&self, arguments: &Map<String, Value>) -> Result<CommandText, ArgumentErrors> {
+        match &self.fixed {
+            Some(fixed) => Ok(fixed.clone()),
+            None => {
+                print(&self.pieces, arguments, Manner::Command).map(|filled| filled.text.into())
+            }
+        }
+    }
 }
 
 impl Plan {
     /// The command with these arguments in it, which are checked and have their defaults.
     pub(crate) fn bind(&self, arguments: Map<String, Value>) -> Result<Bound, ArgumentErrors> {
         let template = self.template(&arguments)?;
-        let command = print(&template.pieces, &arguments, Manner::Command);
+        let command = template.fill(&arguments);
         let destination =
             self.destination.as_ref().map(|pieces| print(pieces, &arguments, Manner::Command));
         let destination = destination.transpose();
@@ -54,7 +74,7 @@ impl Plan {
         };
         let destination = destination.map(|Printed { text, .. }| text.trim().to_owned());
         Ok(Bound {
-            command: command.text,
+            command,
             destination: destination.filter(|destination| !destination.is_empty()),
             subset: self.subset,
             timeout: self.timeout,

@@ -28,7 +28,7 @@ impl Edgemere {
         permitted(request)?;
         let budget = wanted.map(Wanted::budget);
         let question = Question {
-            command: request.command.clone(),
+            command: request.command.to_string(),
             destination: request.destination.clone(),
             subset: request.subset,
             timeout_s: request.timeout.map(|time| time.as_secs_f64()),
@@ -71,7 +71,7 @@ impl Edgemere {
     async fn looks(&self, request: &Request) -> Result<Rendered, Failure> {
         let command = permitted(request)?;
         let question = crate::client::Question {
-            command: request.command.clone(),
+            command: request.command.to_string(),
             destination: request.destination.clone(),
             subset: request.subset,
             // A part of a second is rounded up: none at all would be no time.

@@ -45,8 +45,8 @@ async fn edgemere_name(client: &Client) -> anyhow::Result<Option<String>> {
 
 /// The command of a request, when who asks may have it carried out. The node that is asked knows only
 /// that somebody of its machine asks, so it is checked here.
-fn permitted(request: &Request) -> Result<Command, Failure> {
-    let command = edgemere_command::parse(&request.command)?;
+fn permitted(request: &Request) -> Result<&Command, Failure> {
+    let command = request.command.parsed()?;
     if request.principal.may(command.effect()) {
         return Ok(command);
     }

@@ -52,19 +52,19 @@ impl EdgeLake {
 
     async fn answered(&self, request: &Request, budget: Budget) -> Result<Answer, Failure> {
         let command = permitted(request)?;
-        let foreign = foreign(&command, &request.command)?;
+        let foreign = foreign(command, &request.command)?;
         if foreign.expected() != Expected::Rows {
-            return self.shaped(request, &command, &foreign).await.map(Answer::Reply);
+            return self.shaped(request, command, &foreign).await.map(Answer::Reply);
         }
         let asked = Asked { node: &self.name, started: Instant::now() };
-        let reply = self.reply_to(request, &command, &foreign).await?;
+        let reply = self.reply_to(request, command, &foreign).await?;
         rows::given(reply, budget, &asked).map(|given| Answer::Given(Box::new(given)))
     }
 
     async fn looks(&self, request: &Request) -> Result<Rendered, Failure> {
         let command = permitted(request)?;
-        let foreign = foreign(&command, &request.command)?;
-        self.shaped(request, &command, &foreign).await
+        let foreign = foreign(command, &request.command)?;
+        self.shaped(request, command, &foreign).await
     }
 
     async fn shaped(

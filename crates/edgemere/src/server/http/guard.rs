@@ -2,35 +2,54 @@
 //! from anywhere could make it do so: its requests carry the page's origin, or, when its name was
 //! made to point here, a host that is not ours. Both are refused.
 
+use std::future::{Ready, ready};
 use std::sync::Arc;
+use std::task::{self, Poll};
 
-use axum::extract::{Request, State as Shared};
 use axum::http::header::{self, HeaderName};
-use axum::http::{HeaderMap, Method, Uri};
-use axum::middleware::Next;
+use axum::http::{HeaderMap, Method, Request, Uri};
 use axum::response::Response;
+use futures_util::future::Either;
+use tower::Service;
 
 use super::rest::request_id;
 use crate::server::reply::Failure;
 use crate::server::state::State;
 
-/// Passes on what is not from another's page.
-pub(super) async fn own_pages_only(
-    Shared(state): Shared<Arc<State>>,
-    request: Request,
-    next: Next,
-) -> Response {
-    // Asking what may be asked is harmless, and the answer allows no other origin anything.
-    let foreign = match request.method() == Method::OPTIONS {
-        true => None,
-        false => foreign(request.headers()),
-    };
-    match foreign {
-        None => next.run(request).await,
-        Some(failure) => {
-            let node = state.node.settings().http.ip().to_string();
-            let id = request_id(request.headers());
-            failure.into_reply(request.method().as_str(), &node, id)
+/// Passes on what is not from another's page. A service and not a function of axum's, which would cost
+/// every request three boxes.
+#[derive(Clone)]
+pub(super) struct OwnPages<S> {
+    pub(super) inner: S,
+    pub(super) state: Arc<State>,
+}
+
+impl<S, B> Service<Request<B>> for OwnPages<S>
+where
+    S: Service<Request<B>, Response = Response>,
+{
+    type Response = Response;
+    type Error = S::Error;
+    type Future = Either<S::Future, Ready<Result<Response, S::Error>>>;
+
+    fn poll_ready(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        // Asking what may be asked is harmless, and the answer allows no other origin anything.
+        let foreign = match request.method() == Method::OPTIONS {
+            true => None,
+            false => foreign(request.headers()),
+        };
+        match foreign {
+            None => Either::Left(self.inner.call(request)),
+            Some(failure) => {
+                let node = self.state.node.settings().http.ip().to_string();
+                let id = request_id(request.headers());
+                let reply = failure.into_reply(request.method().as_str(), &node, id);
+                Either::Right(ready(Ok(reply)))
+            }
         }
     }
 }

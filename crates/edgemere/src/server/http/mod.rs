@@ -5,6 +5,7 @@ mod body;
 mod form;
 mod guard;
 mod html;
+mod ids;
 mod jobs;
 mod page;
 mod query;
@@ -15,17 +16,19 @@ mod sql;
 
 use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::{DefaultBodyLimit, State as Shared};
 use axum::http::header;
 use axum::response::IntoResponse;
 use axum::routing::{any, get, post};
-use axum::{Router, middleware};
 use serde_json::json;
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
+use tower_http::request_id::{PropagateRequestIdLayer, SetRequestIdLayer};
 use tower_http::trace::TraceLayer;
 
+use self::guard::OwnPages;
+use self::ids::Ids;
 pub(super) use self::rest::principal;
 use super::mcp::Mcp;
 use super::reply::json_body;
@@ -40,13 +43,14 @@ pub(super) fn router(state: &Arc<State>, mcp: &Mcp) -> Router {
         let id = rest::request_id(request.headers()).unwrap_or_default();
         tracing::info_span!("http", method = %request.method(), id)
     };
+    let guarded = Arc::clone(state);
     // As one layer: each costs every request a box of its own otherwise. The first comes first.
     let layers = ServiceBuilder::new()
-        .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
+        .layer(SetRequestIdLayer::x_request_id(Ids::default()))
         .layer(PropagateRequestIdLayer::x_request_id())
         .layer(TraceLayer::new_for_http().make_span_with(span))
         .layer(CatchPanicLayer::custom(rest::panicked))
-        .layer(middleware::from_fn_with_state(Arc::clone(state), guard::own_pages_only))
+        .layer_fn(move |inner| OwnPages { inner, state: Arc::clone(&guarded) })
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX));
     Router::new()
         .route("/", any(rest::handle))

@@ -7,14 +7,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Request, State as Shared};
-use axum::middleware::{Next, from_fn_with_state};
-use axum::response::Response;
+use axum::extract::Request;
 use edgemere_command::{Details, Principal};
 use edgemere_tools::{Executor, Live, Offer, Origin, Problems};
 use mcp_serve::{Identity, Limits, Server, SessionInfo};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
+use tower::util::MapRequestLayer;
 
 pub(super) use self::commands::NodeCommands;
 use self::figures::Figures;
@@ -87,7 +86,7 @@ impl Mcp {
     /// The routes. Other pages are kept out by the guard of the whole port, and here once more.
     pub(super) fn router(&self, state: &Arc<State>) -> Router {
         let access = mcp_serve::Access::loopback();
-        self.server.router(access).layer(from_fn_with_state(Arc::clone(state), known))
+        self.server.router(access).layer(MapRequestLayer::new(known(agent(state))))
     }
 
     /// The server.
@@ -136,9 +135,11 @@ fn agent(state: &State) -> Principal {
 }
 
 /// Says who asks, to the sessions and limits of the server and to the commands.
-async fn known(Shared(state): Shared<Arc<State>>, mut request: Request, next: Next) -> Response {
-    let agent = agent(&state);
-    request.extensions_mut().insert(mcp_serve::Principal::new(agent.name()));
-    request.extensions_mut().insert(agent);
-    next.run(request).await
+fn known(agent: Principal) -> impl Fn(Request) -> Request + Clone {
+    let name = mcp_serve::Principal::new(agent.name());
+    move |mut request| {
+        request.extensions_mut().insert(name.clone());
+        request.extensions_mut().insert(agent.clone());
+        request
+    }
 }

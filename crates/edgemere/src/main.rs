@@ -16,6 +16,11 @@ use std::process::ExitCode;
 
 use self::failure::Failure;
 
+/// Answers are made of many small things that one thread makes and another one ends; this is what
+/// DataFusion recommends too.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     if let Some(code) = cli::serve::if_asked() {
         return code;

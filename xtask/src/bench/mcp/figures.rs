@@ -50,8 +50,7 @@ pub(super) struct Figures {
 
 impl Figures {
     pub(super) fn take(mut server: Server, seconds: u64) -> Result<Self> {
-        thread::sleep(IDLE);
-        let memory = process::tree_memory(server.pid);
+        let memory = idle_memory(server.pid);
         let ask =
             |call, clients, how_long| measure(server.address, server.pid, call, clients, how_long);
         let time = For::Time(Duration::from_secs(seconds));
@@ -68,7 +67,7 @@ impl Figures {
     /// Our own figures, a line each.
     pub(super) fn tell(&self) {
         row("start until tools/list", &milliseconds(self.start));
-        row("idle memory", &self.memory.to_string());
+        row("idle memory, with tools of SQL", &self.memory.to_string());
         row("`SELECT 1`, 1 client", &self.one.rate());
         row("`SELECT 1`, 16 clients", &self.many.rate());
         row("GROUP BY over 100,000 rows", &self.group.answer());
@@ -76,7 +75,7 @@ impl Figures {
     }
 
     /// Those of a peer in one line, and how many times ours each is.
-    pub(super) fn tell_beside(&self, ours: &Self, name: &str) {
+    pub(super) fn tell_beside(&self, ours: &Self, simplest: &Measured, name: &str) {
         let times = |theirs: Duration, ours: Duration| {
             format!("{} ({:.1} ×)", milliseconds(theirs), theirs.as_secs_f64() / ours.as_secs_f64())
         };
@@ -85,17 +84,24 @@ impl Figures {
             format!("{} calls/s ({ratio:.1} ×)", thousands(theirs.calls_per_second))
         };
         let value = format!(
-            "start {}; memory {}; `SELECT 1` {}, {}, with 16 clients {}; GROUP BY {}; 10,000 rows {}, \
-             {} KB",
+            "start {}; memory {}; `SELECT 1` {}, {}, with 16 clients {}, of our simplest tool {:.1} ×; \
+             GROUP BY {}; 10,000 rows {}, {} KB",
             times(self.start, ours.start),
             self.memory,
             times(self.one.p50, ours.one.p50),
             rate(&self.one, &ours.one),
             rate(&self.many, &ours.many),
+            simplest.calls_per_second / self.many.calls_per_second,
             times(self.group.p50, ours.group.p50),
             times(self.rows.p50, ours.rows.p50),
             thousands(self.rows.bytes as f64 / 1000.0),
         );
         row(&format!("{name}, and how many times ours is better"), &value);
     }
+}
+
+/// What a server takes that is left alone.
+pub(super) fn idle_memory(pid: u32) -> Memory {
+    thread::sleep(IDLE);
+    process::tree_memory(pid)
 }

@@ -31,7 +31,7 @@ use tempfile::TempDir;
 use self::{
     client::Client,
     figures::{Calls, Figures, STARTS, Server},
-    measure::{Call, For, measure},
+    measure::{Call, For, Measured, measure},
     peers::PEERS,
 };
 use super::{Args, SPEC, row};
@@ -42,7 +42,7 @@ const TOOLS: &str = include_str!("tools.yaml");
 
 pub(super) fn run(binary: &Path, args: &Args) -> Result<()> {
     let csv = sensors::csv(args.peers.as_deref())?;
-    let ours = ours(binary, &csv, args.seconds)?;
+    let (ours, simplest) = ours(binary, &csv, args.seconds)?;
     link::run(binary, args)?;
     let Some(folder) = &args.peers else { return Ok(()) };
     let folder = std::path::absolute(folder)?;
@@ -54,18 +54,23 @@ pub(super) fn run(binary: &Path, args: &Args) -> Result<()> {
             figures
         });
         match figures {
-            Ok(figures) => figures.tell_beside(&ours, peer.name),
+            Ok(figures) => figures.tell_beside(&ours, &simplest, peer.name),
             Err(error) => row(peer.name, &format!("not measured: {error:#}")),
         }
     }
     Ok(())
 }
 
-/// Our own figures, told as they are taken.
-fn ours(binary: &Path, csv: &str, seconds: u64) -> Result<Figures> {
+/// Our own figures, told as they are taken, and those of the simplest tool from sixteen clients.
+fn ours(binary: &Path, csv: &str, seconds: u64) -> Result<(Figures, Measured)> {
     let mut starts = Vec::new();
     for _ in 0..STARTS {
-        starts.push(start(binary, None)?.1);
+        let (node, time) = start(binary, None)?;
+        starts.push(time);
+        if starts.len() == STARTS {
+            let memory = figures::idle_memory(node.pid());
+            row("idle memory, with the tools that come with it", &memory.to_string());
+        }
     }
     let folder = TempDir::new()?;
     let tools = folder.path().join("tools.yaml");
@@ -78,13 +83,12 @@ fn ours(binary: &Path, csv: &str, seconds: u64) -> Result<Figures> {
     let figures = Figures::take(Server { address, pid, starts, calls: calls() }, seconds)?;
     figures.tell();
     let status = Call { tool: "status", arguments: json!({}) };
-    for clients in [1, 16] {
-        let time = For::Time(Duration::from_secs(seconds));
-        let measured = measure(address, pid, &status, clients, time)?;
-        let s = if clients == 1 { "" } else { "s" };
-        row(&format!("simplest tool, {clients} client{s}"), &measured.rate());
-    }
-    Ok(figures)
+    let time = For::Time(Duration::from_secs(seconds));
+    let alone = measure(address, pid, &status, 1, time)?;
+    row("simplest tool, 1 client", &alone.rate());
+    let simplest = measure(address, pid, &status, 16, time)?;
+    row("simplest tool, 16 clients", &simplest.rate());
+    Ok((figures, simplest))
 }
 
 /// Starts a node, and says after what time it listed its tools.

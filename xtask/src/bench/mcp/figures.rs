@@ -30,6 +30,8 @@ pub(super) struct Server {
 
 /// What it is asked.
 pub(super) struct Calls {
+    /// What asks for nothing, where there is something simpler than `SELECT 1`.
+    pub(super) simplest: Option<Call>,
     /// `SELECT 1`.
     pub(super) ping: Call,
     /// Count, mean, least and most of each of 50 devices, over 100,000 rows.
@@ -46,21 +48,28 @@ pub(super) struct Figures {
     many: Measured,
     group: Measured,
     rows: Measured,
+    /// Of the simplest tool, from one client and from sixteen.
+    simplest: Option<(Measured, Measured)>,
 }
 
 impl Figures {
-    pub(super) fn take(mut server: Server, seconds: u64) -> Result<Self> {
+    pub(super) fn take(server: &Server, seconds: u64) -> Result<Self> {
         let memory = idle_memory(server.pid);
         let ask =
             |call, clients, how_long| measure(server.address, server.pid, call, clients, how_long);
         let time = For::Time(Duration::from_secs(seconds));
+        let simplest = match &server.calls.simplest {
+            Some(call) => Some((ask(call, 1, time)?, ask(call, 16, time)?)),
+            None => None,
+        };
         Ok(Self {
+            simplest,
             memory,
             one: ask(&server.calls.ping, 1, time)?,
             many: ask(&server.calls.ping, 16, time)?,
             group: ask(&server.calls.group, 1, For::Calls(GROUPS))?,
             rows: ask(&server.calls.rows, 1, For::Calls(ROWS))?,
-            start: median(&mut server.starts),
+            start: median(&mut server.starts.clone()),
         })
     }
 
@@ -72,10 +81,14 @@ impl Figures {
         row("`SELECT 1`, 16 clients", &self.many.rate());
         row("GROUP BY over 100,000 rows", &self.group.answer());
         row("10,000 rows in one answer", &self.rows.answer());
+        if let Some((alone, many)) = &self.simplest {
+            row("simplest tool, 1 client", &alone.rate());
+            row("simplest tool, 16 clients", &many.rate());
+        }
     }
 
     /// Those of a peer in one line, and how many times ours each is.
-    pub(super) fn tell_beside(&self, ours: &Self, simplest: &Measured, name: &str) {
+    pub(super) fn tell_beside(&self, ours: &Self, name: &str) {
         let times = |theirs: Duration, ours: Duration| {
             format!("{} ({:.1} ×)", milliseconds(theirs), theirs.as_secs_f64() / ours.as_secs_f64())
         };
@@ -83,6 +96,7 @@ impl Figures {
             let ratio = ours.calls_per_second / theirs.calls_per_second;
             format!("{} calls/s ({ratio:.1} ×)", thousands(theirs.calls_per_second))
         };
+        let simplest = ours.simplest.as_ref().map_or(&ours.many, |(_, many)| many);
         let value = format!(
             "start {}; memory {}; `SELECT 1` {}, {}, with 16 clients {}, of our simplest tool {:.1} ×; \
              GROUP BY {}; 10,000 rows {}, {} KB",

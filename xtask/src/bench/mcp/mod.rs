@@ -31,7 +31,7 @@ use tempfile::TempDir;
 use self::{
     client::Client,
     figures::{Calls, Figures, STARTS, Server},
-    measure::{Call, For, Measured, measure},
+    measure::Call,
     peers::PEERS,
 };
 use super::{Args, SPEC, row};
@@ -42,53 +42,58 @@ const TOOLS: &str = include_str!("tools.yaml");
 
 pub(super) fn run(binary: &Path, args: &Args) -> Result<()> {
     let csv = sensors::csv(args.peers.as_deref())?;
-    let (ours, simplest) = ours(binary, &csv, args.seconds)?;
+    let ours = Ours::start(binary, &csv)?;
+    Figures::take(&ours.server, args.seconds)?.tell();
     link::run(binary, args)?;
     let Some(folder) = &args.peers else { return Ok(()) };
     let folder = std::path::absolute(folder)?;
     for peer in PEERS {
         // One that does not run on this machine does not stop the others.
         let figures = peer.start(&folder).and_then(|(running, server)| {
-            let figures = Figures::take(server, args.seconds);
+            let figures = Figures::take(&server, args.seconds);
             drop(running);
             figures
         });
         match figures {
-            Ok(figures) => figures.tell_beside(&ours, &simplest, peer.name),
+            // A machine is not equally fast at all times: ours are taken again, just after theirs.
+            Ok(figures) => {
+                figures.tell_beside(&Figures::take(&ours.server, args.seconds)?, peer.name);
+            }
             Err(error) => row(peer.name, &format!("not measured: {error:#}")),
         }
     }
     Ok(())
 }
 
-/// Our own figures, told as they are taken, and those of the simplest tool from sixteen clients.
-fn ours(binary: &Path, csv: &str, seconds: u64) -> Result<(Figures, Measured)> {
-    let mut starts = Vec::new();
-    for _ in 0..STARTS {
-        let (node, time) = start(binary, None)?;
-        starts.push(time);
-        if starts.len() == STARTS {
-            let memory = figures::idle_memory(node.pid());
-            row("idle memory, with the tools that come with it", &memory.to_string());
+/// Our own server, with the same rows.
+struct Ours {
+    server: Server,
+    _node: Node,
+    _tools: TempDir,
+}
+
+impl Ours {
+    fn start(binary: &Path, csv: &str) -> Result<Self> {
+        let mut starts = Vec::new();
+        while starts.len() < STARTS {
+            let (node, time) = start(binary, None)?;
+            starts.push(time);
+            if starts.len() == STARTS {
+                let memory = figures::idle_memory(node.pid());
+                row("idle memory, with the tools that come with it", &memory.to_string());
+            }
         }
+        let folder = TempDir::new()?;
+        let tools = folder.path().join("tools.yaml");
+        fs::write(&tools, TOOLS)?;
+        let (node, _) = start(binary, Some(tools.into()))?;
+        sensors::load(node.bound.http, csv)?;
+        // What coming in took is not what a node takes that only answers.
+        let node = node.restart(binary)?;
+        let (address, pid) = (node.bound.http, node.pid());
+        let server = Server { address, pid, starts, calls: calls() };
+        Ok(Self { server, _node: node, _tools: folder })
     }
-    let folder = TempDir::new()?;
-    let tools = folder.path().join("tools.yaml");
-    fs::write(&tools, TOOLS)?;
-    let (node, _) = start(binary, Some(tools.into()))?;
-    sensors::load(node.bound.http, csv)?;
-    // What coming in took is not what a node takes that only answers.
-    let node = node.restart(binary)?;
-    let (address, pid) = (node.bound.http, node.pid());
-    let figures = Figures::take(Server { address, pid, starts, calls: calls() }, seconds)?;
-    figures.tell();
-    let status = Call { tool: "status", arguments: json!({}) };
-    let time = For::Time(Duration::from_secs(seconds));
-    let alone = measure(address, pid, &status, 1, time)?;
-    row("simplest tool, 1 client", &alone.rate());
-    let simplest = measure(address, pid, &status, 16, time)?;
-    row("simplest tool, 16 clients", &simplest.rate());
-    Ok((figures, simplest))
 }
 
 /// Starts a node, and says after what time it listed its tools.
@@ -102,6 +107,7 @@ fn start(binary: &Path, tools: Option<OsString>) -> Result<(Node, Duration)> {
 fn calls() -> Calls {
     let call = |tool, arguments| Call { tool, arguments };
     Calls {
+        simplest: Some(call("status", json!({}))),
         ping: call("ping", json!({})),
         group: call("by_device", json!({})),
         rows: call("first_rows", json!({ "n": 10_000 })),

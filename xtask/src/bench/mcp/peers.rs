@@ -133,18 +133,25 @@ impl Peer {
         let call = |tool: &'static str, arguments: Value| Call { tool, arguments };
         match self.tools {
             Tools::Own("pg") => Calls {
+                simplest: None,
                 ping: call("pg_ping", json!({})),
                 group: call("pg_agg", json!({})),
                 rows: call("pg_rows", json!({ "n": 10_000 })),
             },
             Tools::Own(_) => Calls {
+                simplest: None,
                 ping: call("lite_ping", json!({})),
                 group: call("lite_agg", json!({})),
                 rows: call("lite_rows", json!({ "n": 10_000 })),
             },
             Tools::Sql(tool, argument, table) => {
                 let ask = |sql: &str| call(tool, json!({ argument: sql.replace("{t}", table) }));
-                Calls { ping: ask("SELECT 1 AS one"), group: ask(GROUP), rows: ask(ROWS) }
+                Calls {
+                    simplest: None,
+                    ping: ask("SELECT 1 AS one"),
+                    group: ask(GROUP),
+                    rows: ask(ROWS),
+                }
             }
         }
     }

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, thread, time::Duration};
 
 use anyhow::Result;
 
-use super::measure::{Call, For, Measured, measure};
+use super::measure::{Call, Measured, measure};
 use crate::bench::{
     median, milliseconds,
     process::{self, Memory},
@@ -15,9 +15,6 @@ use crate::bench::{
 pub(super) const STARTS: usize = 5;
 /// How long a server is left alone before its idle memory is read.
 const IDLE: Duration = Duration::from_secs(2);
-/// How often the larger questions are asked.
-const GROUPS: usize = 60;
-const ROWS: usize = 20;
 
 /// A server that runs, and what it is asked.
 pub(super) struct Server {
@@ -57,7 +54,7 @@ impl Figures {
         let memory = idle_memory(server.pid);
         let ask =
             |call, clients, how_long| measure(server.address, server.pid, call, clients, how_long);
-        let time = For::Time(Duration::from_secs(seconds));
+        let time = Duration::from_secs(seconds);
         let simplest = match &server.calls.simplest {
             Some(call) => Some((ask(call, 1, time)?, ask(call, 16, time)?)),
             None => None,
@@ -67,8 +64,8 @@ impl Figures {
             memory,
             one: ask(&server.calls.ping, 1, time)?,
             many: ask(&server.calls.ping, 16, time)?,
-            group: ask(&server.calls.group, 1, For::Calls(GROUPS))?,
-            rows: ask(&server.calls.rows, 1, For::Calls(ROWS))?,
+            group: ask(&server.calls.group, 1, time)?,
+            rows: ask(&server.calls.rows, 1, time)?,
             start: median(&mut server.starts.clone()),
         })
     }

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::client::Client;
+use super::client::{Client, Message};
 use crate::{
     bench::{median, milliseconds, process, thousands},
     interrupt,
@@ -17,6 +17,9 @@ use crate::{
 
 /// How often a tool is called before it is measured.
 const WARM_UP: usize = 3;
+
+/// How often each question is measured.
+const ROUNDS: usize = 3;
 
 /// A tool and its arguments.
 pub(super) struct Call {
@@ -53,7 +56,8 @@ impl Measured {
     }
 }
 
-/// Calls a tool from so many clients, each of which calls again when it has the answer.
+/// Calls a tool from so many clients, each of which calls again when it has the answer, and tells the
+/// best of some rounds: the machine does other things too, and they are not the server's.
 pub(super) fn measure(
     address: SocketAddr,
     pid: u32,
@@ -70,13 +74,23 @@ pub(super) fn measure(
         }
         ready.push((client, message));
     }
+    let mut rounds = Vec::new();
+    for _ in 0..ROUNDS {
+        rounds.push(round(pid, &mut ready, how_long).with_context(|| call.tool)?);
+    }
+    let best = rounds.into_iter().max_by(|a, b| a.calls_per_second.total_cmp(&b.calls_per_second));
+    best.context("nothing was measured")
+}
+
+/// Calls from all clients for a while. Each has its message.
+fn round(pid: u32, ready: &mut [(Client, Message)], how_long: Duration) -> Result<Measured> {
     let cpu = process::tree_cpu(pid)?;
     let begin = Instant::now();
     let (mut latencies, bytes) = thread::scope(|scope| -> Result<(Vec<Duration>, usize)> {
         let threads: Vec<_> = ready
-            .into_iter()
-            .map(|(mut client, message)| {
-                scope.spawn(move || repeat(begin, how_long, || client.ask(&message)))
+            .iter_mut()
+            .map(|(client, message)| {
+                scope.spawn(move || repeat(begin, how_long, || client.ask(message)))
             })
             .collect();
         let (mut all, mut longest) = (Vec::new(), 0);
@@ -91,7 +105,7 @@ pub(super) fn measure(
     let cpu = process::tree_cpu(pid)?.saturating_sub(cpu);
     let calls = u32::try_from(latencies.len())?;
     if calls == 0 {
-        bail!("\"{}\" was never answered", call.tool);
+        bail!("nothing was answered");
     }
     let p50 = median(&mut latencies);
     let p99 = latencies.get(latencies.len() * 99 / 100).copied().unwrap_or_default();

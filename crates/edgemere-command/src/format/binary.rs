@@ -5,10 +5,9 @@ use edgemere_engine::sql::{ArrowStream, Batch, Error as SqlError, ParquetStream,
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
 
-use super::modes::names;
 use super::rows::Rows;
 use super::source::Source;
-use super::{Content, Media, Rendered};
+use super::{Content, Media, Rendered, Sources};
 use crate::error::Error;
 
 /// Rows as an Arrow IPC stream: the columns at once, then the rows as they come.
@@ -68,8 +67,8 @@ enum Part<E> {
 }
 
 fn pieces<E: Encoder>(rows: Rows, media: Media) -> Rendered {
-    let missing = names(&rows.query.missing());
-    let announced = missing.len();
+    let sources = Sources::of_rows(&rows.query);
+    let announced = rows.query.missing().len();
     let beginning = Some(Part::<E>::Beginning(rows.query));
     let pieces: BoxStream<'static, _> = unfold(beginning, move |part| async move {
         match piece(part?, announced).await {
@@ -79,7 +78,7 @@ fn pieces<E: Encoder>(rows: Rows, media: Media) -> Rendered {
         }
     })
     .boxed();
-    Rendered { media, content: Content::Stream(pieces), missing }
+    Rendered { media, content: Content::Stream(pieces), sources }
 }
 
 /// The next piece, of a reply of which so many operators are known to be missing.

@@ -6,6 +6,7 @@ pub(crate) mod mcp;
 pub(crate) mod modes;
 pub(crate) mod rows;
 pub(crate) mod source;
+mod sources;
 pub(crate) mod table;
 
 use std::cmp::Ordering;
@@ -14,6 +15,7 @@ use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use serde_json::{Map, Value};
 
+pub use self::sources::Sources;
 use crate::error::Error;
 use crate::language::options::Output;
 use crate::language::term::text_of;
@@ -103,10 +105,8 @@ pub struct Rendered {
     pub media: Media,
     /// The content.
     pub content: Content,
-    /// The operators whose rows are not in it, or the nodes that did not answer, as far as that is known
-    /// when it begins: only when a
-    /// subset was asked for. One that is lost later is told at the end, or there is no good end.
-    pub missing: Vec<String>,
+    /// Where it comes from.
+    pub sources: Sources,
 }
 
 /// The content of a reply.
@@ -149,9 +149,9 @@ pub enum Media {
 }
 
 impl Rendered {
-    /// A content to which nothing is missing.
+    /// What this node answers alone.
     pub fn new(media: Media, content: Content) -> Self {
-        Self { media, content, missing: Vec::new() }
+        Self { media, content, sources: Sources::Here }
     }
 
     fn text(body: String) -> Self {
@@ -215,10 +215,9 @@ pub(crate) fn render(reply: Reply, output: &Output) -> Result<Rendered, Error> {
         Body::Rows(rows) => Ok(rows::render(rows, output.format.unwrap_or(Format::Table))),
         Body::Collected(collected, times) => modes::batch(&collected, times),
         Body::Nodes(replies) => {
-            let silent = replies.iter().filter(|reply| reply.answer.is_err());
-            let missing = silent.map(|reply| reply.address.clone()).collect();
+            let sources = Sources::of_nodes(&replies);
             let reply = Reply { body: Body::Nodes(replies), ..reply };
-            Ok(Rendered { missing, ..render_small(reply, output) })
+            Ok(Rendered { sources, ..render_small(reply, output) })
         }
         _ => Ok(render_small(reply, output)),
     }

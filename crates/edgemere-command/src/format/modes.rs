@@ -2,15 +2,15 @@
 
 use std::fmt::Write;
 
-use edgemere_engine::network::Operator;
-use edgemere_engine::sql::{Batch, Collected, Event, Events, Rows as _, Times, events};
+use edgemere_engine::sql::{Batch, Collected, Event, Events, Times, events};
 use futures_util::StreamExt;
 use futures_util::stream::unfold;
 use serde_json::json;
 
 use super::rows::Rows;
 use super::source::Source;
-use super::{Content, Media, Rendered};
+use super::sources::names;
+use super::{Content, Media, Rendered, Sources};
 use crate::error::{Error, Kind};
 
 /// How events are told apart on their way.
@@ -33,18 +33,19 @@ pub(super) fn batch(collected: &Collected, times: Times) -> Result<Rendered, Err
     if collected.truncated {
         text.push_str(",\"truncated\":true");
     }
-    if !collected.missing.is_empty() {
-        let _ = write!(text, ",\"missing\":{}", json!(names(&collected.missing)));
+    let sources = Sources::Operators(collected.operators.clone());
+    let missing = sources.missing();
+    if !missing.is_empty() {
+        let _ = write!(text, ",\"missing\":{}", json!(missing));
     }
     text.push('}');
-    let missing = names(&collected.missing);
-    Ok(Rendered { media: Media::Json, content: Content::Whole(text), missing })
+    Ok(Rendered { media: Media::Json, content: Content::Whole(text), sources })
 }
 
 /// Rows as events, the last of which says that it was all, or why it was not.
 pub(super) fn events_of(rows: Rows, frame: Frame) -> Rendered {
     let Rows { query, times, rows_at_once, .. } = rows;
-    let missing = names(&query.missing());
+    let sources = Sources::of_rows(&query);
     let told = unfold(Some(events(query, rows_at_once)), move |events| async move {
         let mut events = events?;
         let (text, is_last) = match told(&mut events, times).await? {
@@ -61,7 +62,7 @@ pub(super) fn events_of(rows: Rows, frame: Frame) -> Rendered {
         Frame::Line => Media::Ndjson,
         Frame::ServerSent => Media::EventStream,
     };
-    Rendered { media, content: Content::Stream(told.boxed()), missing }
+    Rendered { media, content: Content::Stream(told.boxed()), sources }
 }
 
 /// The next event as JSON, and whether it is the last.
@@ -79,11 +80,6 @@ async fn told(events: &mut Events<Source>, times: Times) -> Option<Result<(Strin
         }
         Err(error) => Err(error),
     })
-}
-
-/// Operators as people know them.
-pub(super) fn names(operators: &[Operator]) -> Vec<String> {
-    operators.iter().map(Operator::to_string).collect()
 }
 
 fn data(batch: &Batch, times: Times) -> Result<String, Error> {

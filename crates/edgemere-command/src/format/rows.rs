@@ -10,9 +10,10 @@ use futures_util::stream::{BoxStream, unfold};
 use serde_json::json;
 
 use super::binary;
-use super::modes::{Frame, events_of, names};
+use super::modes::{Frame, events_of};
 use super::source::Source;
-use super::{Content, Format, Media, Rendered};
+use super::sources::names;
+use super::{Content, Format, Media, Rendered, Sources};
 use crate::error::Error;
 
 /// Rows that are the reply.
@@ -49,17 +50,18 @@ pub(crate) fn render(rows: Rows, format: Format) -> Rendered {
         Format::Ndjson | Format::JsonOutput => Media::Ndjson,
         _ => Media::Json,
     };
-    let missing = names(&rows.query.missing());
+    let sources = Sources::of_rows(&rows.query);
+    let announced = rows.query.missing().len();
     let pieces = Pieces {
         rows,
         waiting: None,
         format,
         count: 0,
         widths: Vec::new(),
-        announced: missing.len(),
+        announced,
         next: Part::Beginning,
     };
-    Rendered { media, content: Content::Stream(pieces.stream()), missing }
+    Rendered { media, content: Content::Stream(pieces.stream()), sources }
 }
 
 /// How many rows are written at once.

@@ -12,7 +12,7 @@ use super::batch::Batch;
 use super::error::Error;
 use super::plain::{plain_rows, plain_schema};
 use super::rows::Rows;
-use crate::network::Operator;
+use crate::network::{Operator, Share};
 
 /// How many bytes of rows are collected at most, whatever the limit of rows.
 pub const COLLECTED_BYTES_MAX: usize = 64 << 20;
@@ -26,15 +26,15 @@ pub struct Collected {
     pub total_rows: usize,
     /// Whether there are more, which were left out.
     pub truncated: bool,
-    /// The operators whose rows are not among them, when a subset was asked for.
-    pub missing: Vec<Operator>,
+    /// What each operator did for them; nothing when they are this node's.
+    pub operators: Vec<Share>,
 }
 
 /// Collects a result: at most `limit` rows, and at most [`COLLECTED_BYTES_MAX`] of them. What is more
 /// is not computed, and [`Collected::truncated`] tells that there was more.
 pub async fn collect<R: Rows>(mut rows: R, limit: usize) -> Result<Collected, R::Error> {
-    let (kept, missing) = (Vec::new(), Vec::new());
-    let mut collected = Collected { rows: kept, total_rows: 0, truncated: false, missing };
+    let (kept, operators) = (Vec::new(), Vec::new());
+    let mut collected = Collected { rows: kept, total_rows: 0, truncated: false, operators };
     let plain = plain_schema(&rows.no_rows().0.schema());
     let mut bytes = 0;
     while let Some(batch) = rows.next().await.transpose()? {
@@ -55,7 +55,7 @@ pub async fn collect<R: Rows>(mut rows: R, limit: usize) -> Result<Collected, R:
             break;
         }
     }
-    collected.missing = rows.missing();
+    collected.operators = rows.operators();
     Ok(collected)
 }
 

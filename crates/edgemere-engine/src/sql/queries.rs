@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use super::batch::Batch;
 use super::error::Error;
 use super::explain::{Plan, shortened};
+use super::read::Count;
 use crate::network;
 
 /// How many queries that have ended are remembered. Those that run always are.
@@ -94,6 +95,7 @@ struct Progress {
     first_rows: Option<Duration>,
     elapsed: Option<Duration>,
     plan: Option<Plan>,
+    read: Option<Count>,
 }
 
 impl Queries {
@@ -121,6 +123,7 @@ impl Queries {
                 first_rows: None,
                 elapsed: None,
                 plan: None,
+                read: None,
             }),
             network,
             cancelled: watch::Sender::new(false),
@@ -195,6 +198,12 @@ impl Entry {
         }
     }
 
+    /// How many rows were read of the tables so far: here, and by the operators that are done.
+    fn rows_read(&self) -> u64 {
+        let there: u64 = self.network.shares().iter().map(|share| share.rows_read).sum();
+        self.progress().read.as_ref().map_or(0, Count::rows) + there
+    }
+
     /// Cancels it, and returns whether it was running.
     fn cancel(&self) -> bool {
         let was_running = self.end(State::Cancelled);
@@ -236,6 +245,18 @@ impl Watched {
     }
 
     /// Cancels it, and returns whether it was running.
+    /// What each operator does for it; nothing when it is run here.
+    #[must_use]
+    pub fn operators(&self) -> Vec<network::Share> {
+        self.entry.network.shares()
+    }
+
+    /// How many rows were read of the tables so far: here, and by the operators that are done.
+    #[must_use]
+    pub fn rows_read(&self) -> u64 {
+        self.entry.rows_read()
+    }
+
     pub fn cancel(&self) -> bool {
         self.entry.cancel()
     }
@@ -257,8 +278,14 @@ impl Ticket {
         Watched { entry: Arc::clone(&self.entry) }
     }
 
-    pub(super) fn planned(&self, plan: Plan) {
-        self.entry.progress().plan = Some(plan);
+    pub(super) fn planned(&self, plan: Plan, read: Count) {
+        let mut progress = self.entry.progress();
+        progress.plan = Some(plan);
+        progress.read = Some(read);
+    }
+
+    pub(super) fn rows_read(&self) -> u64 {
+        self.entry.rows_read()
     }
 
     pub(super) fn failed(&self, error: &Error) {

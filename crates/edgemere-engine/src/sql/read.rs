@@ -15,7 +15,7 @@ pub(super) struct Counted {
 }
 
 /// The count of a plan, without a hold on it: what it has open is not kept for the sake of a number.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Count {
     plan: Weak<dyn ExecutionPlan>,
     total: Arc<AtomicU64>,

@@ -22,7 +22,7 @@ use super::catalog::Catalog;
 use super::error::Error;
 use super::explain::Plan;
 use super::queries::{Ticket, Watched};
-use super::read::{Count, Counted};
+use super::read::Counted;
 use super::stop::Stop;
 use super::workers::Workers;
 use crate::network;
@@ -52,7 +52,6 @@ pub struct Query {
     has_ended: bool,
     /// Where others see how far it is.
     ticket: Ticket,
-    read: Count,
     /// The threads that it runs on are there as long as it is.
     _workers: Arc<Workers>,
 }
@@ -98,9 +97,9 @@ impl Query {
             ticket.failed(error);
             stop.now();
         })?;
-        ticket.planned(plan);
+        ticket.planned(plan, read);
         let (first, has_ended, workers) = (None, false, Arc::clone(workers));
-        Ok(Self { schema, batches, work, stop, first, has_ended, ticket, read, _workers: workers })
+        Ok(Self { schema, batches, work, stop, first, has_ended, ticket, _workers: workers })
     }
 
     /// The names of the columns of the result.
@@ -115,8 +114,7 @@ impl Query {
 
     /// How many rows were read of the tables so far: here, and by the operators that are done.
     pub fn rows_read(&self) -> u64 {
-        let there: u64 = self.operators().iter().map(|share| share.rows_read).sum();
-        self.read.rows() + there
+        self.ticket.rows_read()
     }
 
     /// No rows, with the columns of the result.

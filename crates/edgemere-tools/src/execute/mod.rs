@@ -151,7 +151,7 @@ impl Executor {
         started: Instant,
         testing: Testing<'_>,
     ) -> Result<Outcome, Failure> {
-        let missing = reply.missing.clone();
+        let sources = reply.sources.clone();
         let reply = read(reply).await?;
         testing.replied(&reply);
         let answer = match tool.parser() {
@@ -161,7 +161,7 @@ impl Executor {
             None => reply,
         };
         let node = self.commands.node_name();
-        let provenance = Provenance { missing, ..Provenance::of_node(node, started.elapsed()) };
+        let provenance = Provenance::of_sources(sources, node, started.elapsed());
         Ok(value::outcome(answer, Budget::of(&tool.limits), &provenance))
     }
 

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use edgemere_command::Sources;
 use edgemere_command::network::{Share, State};
 use serde_json::{Map, Value, json};
 
@@ -45,6 +46,26 @@ impl Provenance {
             }
         }
         provenance
+    }
+
+    /// Of a reply that has been read.
+    pub(crate) fn of_sources(sources: Sources, node: String, time: Duration) -> Self {
+        match sources {
+            Sources::Here => Self::of_node(node, time),
+            Sources::Query(query) => Self::of_operators(&query.operators(), node, time)
+                .with_rows_scanned(query.rows_read()),
+            Sources::Operators(shares) => Self::of_operators(&shares, node, time),
+            Sources::Nodes { asked, missing } => {
+                let answered = asked.iter().filter(|name| !missing.contains(name));
+                Self {
+                    answered: answered.cloned().collect(),
+                    asked,
+                    missing,
+                    time,
+                    rows_scanned: None,
+                }
+            }
+        }
     }
 
     /// With the number of rows that were read of this node's tables, where operators told none.

@@ -2,7 +2,7 @@
 
 use edgemere_command::results::ResultRows;
 use edgemere_command::sql::ResultColumn;
-use edgemere_command::{Content, Media, Principal, Rendered, Request};
+use edgemere_command::{Content, Media, Principal, Rendered, Request, Sources};
 use edgemere_tools::{Answer, Commands, Failure, Given, Wanted};
 use mcp_serve::BoxFuture;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
@@ -10,8 +10,8 @@ use reqwest::{Method, Response};
 
 use super::{events, permitted, strange};
 use crate::client::Client;
-use crate::server::MISSING_HEADER;
 use crate::server::http::answers::{Column, EVENTS, PAGE, PATH, Question};
+use crate::server::{ASKED_HEADER, MISSING_HEADER};
 
 /// A running node.
 pub(super) struct Edgemere {
@@ -60,11 +60,14 @@ impl Edgemere {
             "text/csv" => Media::Csv,
             _ => Media::Text,
         };
-        let missing = response.headers().get(MISSING_HEADER).and_then(|names| names.to_str().ok());
-        let missing = missing.unwrap_or_default().split(", ").filter(|name| !name.is_empty());
-        let missing = missing.map(ToOwned::to_owned).collect();
+        let (asked, missing) =
+            (names(response.headers(), ASKED_HEADER), names(response.headers(), MISSING_HEADER));
+        let sources = match asked.is_empty() {
+            true => Sources::Here,
+            false => Sources::Nodes { asked, missing },
+        };
         let content = Content::Whole(self.client.text(response).await?);
-        Ok(Rendered { missing, ..Rendered::new(media, content) })
+        Ok(Rendered { sources, ..Rendered::new(media, content) })
     }
 
     /// A reply with its looks, by the same way as everybody's commands.
@@ -88,6 +91,13 @@ impl Edgemere {
         let column = |Column { name, type_name }| ResultColumn { name, type_name };
         Ok(columns.map(|columns| columns.into_iter().map(column).collect()))
     }
+}
+
+/// The nodes that a header names: by their names, where an address stands beside them.
+fn names(headers: &HeaderMap, header: &str) -> Vec<String> {
+    let names = headers.get(header).and_then(|names| names.to_str().ok()).unwrap_or_default();
+    let names = names.split(", ").map(|name| name.split_once(" (").map_or(name, |(name, _)| name));
+    names.filter(|name| !name.is_empty()).map(ToOwned::to_owned).collect()
 }
 
 /// The type of an answer without what is said beside it.

@@ -34,7 +34,7 @@ pub(crate) use self::auth::{BadKey, NetworkKey, NoKey};
 pub(crate) use self::listen::{CannotListen, NoAddress, NotLoopback};
 use self::mcp::Mcp;
 use self::peers::HttpPeers;
-pub(crate) use self::reply::MISSING_HEADER;
+pub(crate) use self::reply::{ASKED_HEADER, MISSING_HEADER};
 use self::serve::{Patience, Port, serve};
 use self::state::State;
 

@@ -147,6 +147,12 @@ impl From<Error> for Failure {
     }
 }
 
+/// The header of a reply that other nodes gave: which they are.
+pub(crate) const ASKED_HEADER: &str = "edgemere-asked";
+
+/// How many bytes of their names there may be: clients refuse a reply with too many before it begins.
+const NAMES_BYTES_MAX: usize = 4096;
+
 /// The header of a reply without the rows of some operators: which they are.
 pub(crate) const MISSING_HEADER: &str = "edgemere-missing";
 
@@ -161,6 +167,7 @@ pub(super) fn answer(rendered: Rendered) -> Response {
         Media::ArrowStream => "application/vnd.apache.arrow.stream",
         Media::Parquet => "application/vnd.apache.parquet",
     };
+    let (asked, missing) = (rendered.sources.asked(), rendered.sources.missing());
     let body = match rendered.content {
         Content::Whole(text) => Body::from(text),
         Content::Stream(pieces) => Body::from_stream(pieces.or_else(async |error| {
@@ -173,14 +180,27 @@ pub(super) fn answer(rendered: Rendered) -> Response {
     };
     let content_type = [(header::CONTENT_TYPE, HeaderValue::from_static(content_type))];
     let mut reply = (content_type, body).into_response();
-    // The names of nodes are anybody's; what cannot be in a header is left out of it.
-    let missing = rendered.missing.join(", ").replace(|c: char| !(' '..='~').contains(&c), "?");
-    if !missing.is_empty()
-        && let Ok(missing) = HeaderValue::from_str(&missing)
-    {
-        reply.headers_mut().insert(MISSING_HEADER, missing);
+    for (header, names) in [(ASKED_HEADER, asked), (MISSING_HEADER, missing)] {
+        if let Some(names) = names_header(&names) {
+            reply.headers_mut().insert(header, names);
+        }
     }
     reply
+}
+
+/// Names of nodes as a header. They are anybody's: what cannot be in a header is left out of it.
+fn names_header(names: &[String]) -> Option<HeaderValue> {
+    let mut bytes = 0;
+    let fits = |name: &&String| {
+        bytes += name.len() + 2;
+        bytes <= NAMES_BYTES_MAX
+    };
+    let mut shown: Vec<_> = names.iter().take_while(fits).cloned().collect();
+    if shown.len() < names.len() {
+        shown.push(format!("and {} more", names.len() - shown.len()));
+    }
+    let text = shown.join(", ").replace(|c: char| !(' '..='~').contains(&c), "?");
+    HeaderValue::from_str(&text).ok().filter(|_| !text.is_empty())
 }
 
 /// JSON as a body.

@@ -66,6 +66,16 @@ impl Progress {
         entries.iter().map(share).collect()
     }
 
+    /// The query has ended. Who still sends rows was stopped, since no more are wanted.
+    pub(crate) fn query_ended(&self, is_complete: bool) {
+        for entry in self.lock().iter_mut().filter(|entry| entry.ended.is_none()) {
+            entry.ended = Some(Instant::now());
+            if is_complete && entry.share.state == State::Running {
+                entry.share.state = State::Done;
+            }
+        }
+    }
+
     /// Why one of the operators is missing, when all of them are.
     pub(super) fn missing_all(&self) -> Option<Error> {
         let shares = self.shares();
@@ -216,5 +226,22 @@ mod tests {
         progress.end(&operator);
         assert_eq!(progress.shares()[0].state, State::Done);
         assert_eq!(progress.shares()[0].rows, 1);
+    }
+
+    #[test]
+    fn an_operator_of_a_query_that_has_enough_is_done() {
+        let (progress, operator) = (Progress::default(), operator());
+        progress.begin(&operator);
+        progress.use_rows(&operator, 1, 8);
+        progress.query_ended(true);
+        let [first] = progress.shares().try_into().unwrap();
+        assert_eq!(first.state, State::Done);
+        assert_eq!(progress.shares()[0].time, first.time, "its time has ended, too");
+
+        let progress = Progress::default();
+        progress.begin(&operator);
+        progress.use_rows(&operator, 1, 8);
+        progress.query_ended(false);
+        assert_eq!(progress.shares()[0].state, State::Running);
     }
 }

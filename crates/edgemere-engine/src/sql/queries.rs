@@ -220,6 +220,7 @@ impl Entry {
         let mut progress = self.progress();
         let is_running = progress.state == State::Running;
         if is_running {
+            self.network.query_ended(state == State::Completed);
             progress.state = state;
             progress.elapsed = Some(self.started.elapsed());
         }
@@ -244,7 +245,6 @@ impl Watched {
         self.entry.status()
     }
 
-    /// Cancels it, and returns whether it was running.
     /// What each operator does for it; nothing when it is run here.
     #[must_use]
     pub fn operators(&self) -> Vec<network::Share> {
@@ -257,6 +257,7 @@ impl Watched {
         self.entry.rows_read()
     }
 
+    /// Cancels it, and returns whether it was running.
     pub fn cancel(&self) -> bool {
         self.entry.cancel()
     }

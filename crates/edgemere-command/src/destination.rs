@@ -115,6 +115,11 @@ impl Destination {
         self.target == Target::Network
     }
 
+    /// Whether a query there has one answer: this node's, or that of all operators together.
+    pub(crate) fn is_one_database(&self) -> bool {
+        matches!(self.target, Target::Local | Target::Network)
+    }
+
     /// Runs a command there.
     pub(crate) async fn run(
         &self,

@@ -65,6 +65,11 @@ trait Declared: Sized {
         Self::DECLARATION.effect
     }
 
+    /// Whether it answers with rows.
+    fn gives_rows(&self) -> bool {
+        Self::DECLARATION.formats.contains(&Format::McpColumns)
+    }
+
     /// The columns of its rows, without carrying it out; none when it is no query.
     fn columns(
         &self,
@@ -110,6 +115,10 @@ macro_rules! commands {
 
             fn effect(&self) -> Effect {
                 match self { $(Self::$variant(command) => command.effect()),* }
+            }
+
+            fn gives_rows(&self) -> bool {
+                match self { $(Self::$variant(command) => command.gives_rows()),* }
             }
 
             fn print(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -255,8 +264,18 @@ impl Command {
         self.0.output().format
     }
 
+    /// Whether it answers with rows that can be taken page by page: in the format that is made for it,
+    /// or in none.
+    pub fn gives_pages(&self) -> bool {
+        self.0.gives_rows() && matches!(self.format(), None | Some(Format::McpColumns))
+    }
+
     pub(crate) fn output(&self) -> &Output {
         self.0.output()
+    }
+
+    pub(crate) fn gives_rows(&self) -> bool {
+        self.0.gives_rows()
     }
 
     /// The columns of its rows, without running it; none when it is no query.

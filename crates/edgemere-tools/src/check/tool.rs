@@ -191,8 +191,8 @@ fn choice(checking: &mut Checking<'_>, drafts: &Drafts, known: Known<'_>) -> Opt
     let mut tried = Vec::new();
     for draft in &drafts.drafts {
         let Draft { case, pieces, .. } = draft;
-        let expected = trial::command(checking, draft, known, drafts.effect);
-        let template = expected.map(|expected| Template::new(pieces.clone(), expected));
+        let template = trial::command(checking, draft, known, drafts.effect)
+            .map(|(expected, answers)| Template::new(pieces.clone(), expected, answers));
         tried.push(template.map(|template| (case.clone().unwrap_or_default(), template)));
     }
     let mut tried = tried.into_iter().collect::<Option<Vec<_>>>()?;

@@ -17,6 +17,7 @@ use crate::template::kind::Kind;
 use crate::template::pieces::Use;
 use crate::template::print::{Manner, Printed, print};
 use crate::template::sample::sample;
+use crate::template::{Answers, format};
 use crate::words::unknown_hint;
 
 /// How many arguments of clauses are combined with each other; of more, each is tried alone and left
@@ -40,26 +41,32 @@ impl Known<'_> {
     }
 }
 
-/// Tries a command's template; its declared name when all is well.
+/// Tries a command's template; its declared name, and what it answers with, when all is well.
 pub(super) fn command(
     checking: &mut Checking<'_>,
     draft: &Draft,
     known: Known<'_>,
     effect: EffectForm,
-) -> Option<&'static str> {
+) -> Option<(&'static str, Answers)> {
     let mut trial = Trial { draft, known, file: checking.file, problems: Vec::new() };
-    let mut names = BTreeSet::new();
+    let (mut names, mut answers) = (BTreeSet::new(), None);
     if trial.uses() {
         for arguments in trial.combinations() {
-            names.extend(trial.as_command(&arguments, effect));
+            let Some((name, gives)) = trial.as_command(&arguments, effect) else { continue };
+            names.insert(name);
+            answers = Some(answers.map_or(gives, |answers: Answers| answers.or(gives)));
         }
     }
+    let answers = match format::is_open(&draft.pieces) {
+        true => Some(Answers::Either),
+        false => answers,
+    };
     if names.len() > 1 {
         let all: Vec<_> = names.iter().copied().collect();
         let message = format!("with other arguments it is another command: {}", all.join(", "));
         trial.problems.push(checking.file.problem(&draft.pointer, message));
     }
-    finish(checking, trial.problems).then(|| names.first().copied()).flatten()
+    finish(checking, trial.problems).then(|| names.first().copied().zip(answers)).flatten()
 }
 
 /// Checks only that every hole is for an argument, of what cannot be tried.
@@ -167,7 +174,7 @@ impl Trial<'_> {
         &mut self,
         arguments: &Map<String, Value>,
         allowed: EffectForm,
-    ) -> Option<&'static str> {
+    ) -> Option<(&'static str, Answers)> {
         let printed = self.printed(arguments)?;
         let command = self.parsed(&printed, &printed.text, 0)?;
         if let Some((query, at)) = &printed.query {
@@ -191,7 +198,8 @@ impl Trial<'_> {
             };
             self.wrong(None, message, hint);
         }
-        Some(command.declaration().name)
+        let answers = if command.gives_pages() { Answers::Rows } else { Answers::Value };
+        Some((command.declaration().name, answers))
     }
 
     fn as_destination(&mut self, arguments: &Map<String, Value>) {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use edgemere_command::results::ResultRows;
-use edgemere_command::{Access, Command, Format, Kind, Media, Principal, Rendered, Request};
+use edgemere_command::{Access, Command, Kind, Media, Principal, Rendered, Request};
 use mcp_serve::{Call, Outcome};
 use serde_json::Value;
 
@@ -108,7 +108,7 @@ impl Executor {
         let command = checked(&bound)?;
         let request = self.request(&bound, &self.principal_of(call));
         let started = Instant::now();
-        if tool.parser().is_some() || !takes_rows(command.format()) {
+        if tool.parser().is_some() || !command.gives_pages() {
             let reply = self.commands.reply(&request).await?;
             return self.value(tool, &bound, reply, started, testing).await;
         }
@@ -203,11 +203,6 @@ fn checked(bound: &Bound) -> Result<&Command, Failure> {
         return Err(Failure::new(Kind::Internal, message, None));
     }
     Ok(command)
-}
-
-/// Whether rows in that format are given in pages: in the one that is made for it, or in none.
-fn takes_rows(format: Option<Format>) -> bool {
-    matches!(format, None | Some(Format::McpColumns))
 }
 
 /// A reply as a value: JSON as it is, all else as text.

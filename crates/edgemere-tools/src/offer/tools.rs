@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 use super::planned::Planned;
 use crate::execute::Executor;
 use crate::result::schema;
-use crate::tool::{Kind, Tool};
+use crate::template::Answers;
+use crate::tool::{Tool, Work};
 use crate::toolbox::Toolbox;
 
 /// A tool of a file.
@@ -61,11 +62,14 @@ fn annotations(tool: &Tool) -> Annotations {
     }
 }
 
-/// The schema of a tool's answers: of a query with known columns these, of others what is always so.
+/// The schema of a tool's answers: of rows their columns, where these are known. Of values nothing is
+/// known, which needs no words but where a parser makes them.
 fn output_schema(tool: &Tool, planned: &Planned) -> Option<Map<String, Value>> {
-    match tool.kind {
-        _ if tool.parser().is_some() => Some(schema::value()),
-        Kind::NetworkSql | Kind::LocalSql => Some(schema::rows(planned.columns(&tool.name))),
-        Kind::Command | Kind::Internal | Kind::Cli => None,
+    match (tool.parser(), &tool.work) {
+        (Some(_), _) => Some(schema::value()),
+        (None, Work::Command(plan)) if plan.answers() == Answers::Rows => {
+            Some(schema::rows(planned.columns(&tool.name)))
+        }
+        (None, _) => None,
     }
 }

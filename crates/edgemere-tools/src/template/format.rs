@@ -47,6 +47,23 @@ pub(super) fn added(
     }
 }
 
+/// Whether the format depends on an argument: `format = {a}`.
+pub(crate) fn is_open(pieces: &Pieces) -> bool {
+    let ends_so = |text: &str| {
+        let before = text.trim_end().strip_suffix('=').unwrap_or_default();
+        before.trim_end().to_lowercase().ends_with("format")
+    };
+    let of_clause = |piece: &Piece| match piece {
+        Piece::Clause { pieces, .. } => is_open(&Pieces(pieces.clone())),
+        _ => false,
+    };
+    let is_slot_of_it = |pair: &[Piece]| match pair {
+        [Piece::Text { text, .. }, Piece::Slot(_)] => ends_so(text),
+        _ => false,
+    };
+    pieces.0.windows(2).any(is_slot_of_it) || pieces.0.iter().any(of_clause)
+}
+
 /// The tokens that are in no parentheses.
 fn outermost(tokens: &[Token]) -> impl Iterator<Item = &Token> {
     let mut depth = 0_usize;

@@ -11,7 +11,7 @@
 
 pub(crate) mod build;
 pub(crate) mod command;
-mod format;
+pub(crate) mod format;
 pub(crate) mod kind;
 pub(crate) mod line;
 pub(crate) mod pieces;
@@ -22,5 +22,5 @@ pub(crate) mod sample;
 pub(crate) mod scan;
 pub(crate) mod sql;
 
-pub(crate) use self::plan::{Choice, Plan, Template};
+pub(crate) use self::plan::{Answers, Choice, Plan, Template};
 pub(crate) use self::prose::Prose;

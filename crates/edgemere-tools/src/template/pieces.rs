@@ -111,6 +111,15 @@ pub(crate) struct Use<'a> {
 }
 
 impl Pieces {
+    /// The text, when it always is the same.
+    pub(crate) fn fixed(&self) -> Option<&str> {
+        match self.0.as_slice() {
+            [] => Some(""),
+            [Piece::Text { text, .. }] => Some(text),
+            _ => None,
+        }
+    }
+
     /// All uses of arguments.
     pub(crate) fn uses(&self) -> Vec<Use<'_>> {
         let mut uses = Vec::new();

@@ -36,15 +36,34 @@ pub(crate) enum Choice {
 pub(crate) struct Template {
     pub(crate) pieces: Pieces,
     pub(crate) expected: &'static str,
+    pub(crate) answers: Answers,
     /// The command, when there is nothing to fill in: it is printed and parsed once.
     fixed: Option<CommandText>,
 }
 
+/// What a command answers with, as far as that is known before a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answers {
+    /// Rows, page by page.
+    Rows,
+    /// A value.
+    Value,
+    /// The one or the other: it depends on arguments.
+    Either,
+}
+
+impl Answers {
+    /// What it is when it may also be the other.
+    pub(crate) fn or(self, other: Self) -> Self {
+        if self == other { self } else { Self::Either }
+    }
+}
+
 impl Template {
-    pub(crate) fn new(pieces: Pieces, expected: &'static str) -> Self {
+    pub(crate) fn new(pieces: Pieces, expected: &'static str, answers: Answers) -> Self {
         let filled = || print(&pieces, &Map::new(), Manner::Command).ok();
         let fixed = pieces.uses().is_empty().then(filled).flatten();
-        Self { fixed: fixed.map(|printed| printed.text.into()), pieces, expected }
+        Self { fixed: fixed.map(|printed| printed.text.into()), pieces, expected, answers }
     }
 
     fn fill(&self, arguments: &Map<String, Value>) -> Result<CommandText, ArgumentErrors> {
@@ -81,6 +100,25 @@ impl Plan {
             arguments,
             expected: template.expected,
         })
+    }
+
+    /// What it answers with, as far as that is known before a call.
+    pub(crate) fn answers(&self) -> Answers {
+        let answers = match &self.choice {
+            Choice::One(template) => Some(template.answers),
+            Choice::Cases { when, .. } => {
+                when.iter().map(|(_, template)| template.answers).reduce(Answers::or)
+            }
+        };
+        let one_database = |destination: &Pieces| {
+            destination.fixed().is_some_and(|word| ["network", "local", ""].contains(&word.trim()))
+        };
+        match answers.unwrap_or(Answers::Value) {
+            // Of nodes that are asked one by one each gives an answer.
+            Answers::Value => Answers::Value,
+            _ if !self.destination.as_ref().is_none_or(one_database) => Answers::Either,
+            answers => answers,
+        }
     }
 
     fn template(&self, arguments: &Map<String, Value>) -> Result<&Template, ArgumentErrors> {

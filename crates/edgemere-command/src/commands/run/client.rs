@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use edgemere_engine::sql::ResultColumn;
+
 use crate::commands::{Command, Declared};
 use crate::declaration::{Declaration, Effect};
 use crate::destination::Destination;
@@ -57,6 +59,19 @@ impl Declared for Client {
 
     fn effect(&self) -> Effect {
         self.command.effect()
+    }
+
+    /// Nodes that are asked as one database give rows, and all others an answer each.
+    fn gives_rows(&self) -> bool {
+        self.destination.is_one_database() && self.command.gives_rows()
+    }
+
+    async fn columns(&self, context: &Context<'_>) -> Result<Option<Vec<ResultColumn>>, Error> {
+        let on_network = self.destination.is_network();
+        match self.destination.is_one_database() {
+            true => self.command.columns(&Context { on_network, ..*context }).await,
+            false => Ok(None),
+        }
     }
 
     async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {

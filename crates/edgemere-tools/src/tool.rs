@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mcp_serve::Icon;
 use serde_json::{Map, Value};
 
 use crate::arguments::{ArgumentErrors, Arguments};
@@ -27,6 +28,8 @@ pub struct Tool {
     pub annotations: Annotations,
     /// How large an answer may be and how long it may take, where the file says so.
     pub limits: Limits,
+    /// Pictures that clients may show beside it.
+    pub icons: Vec<Icon>,
     /// The toolsets that it belongs to.
     pub toolsets: Vec<String>,
     /// How it is carried out.

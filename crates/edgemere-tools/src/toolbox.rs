@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use mcp_serve::Icon;
 use serde_json::{Map, Value};
 
 use crate::arguments::ArgumentErrors;
@@ -125,6 +126,8 @@ pub struct Prompt {
     pub description: String,
     /// What it asks for.
     pub arguments: Vec<PromptArgument>,
+    /// Pictures that clients may show beside it.
+    pub icons: Vec<Icon>,
     /// Where it is declared.
     pub position: Position,
     pub(crate) text: Prose,
@@ -166,6 +169,8 @@ pub struct Resource {
     pub mime_type: String,
     /// The names in the address, in their order.
     pub variables: Vec<String>,
+    /// Pictures that clients may show beside it.
+    pub icons: Vec<Icon>,
     /// Where it is declared.
     pub position: Position,
     pub(crate) plan: Plan,

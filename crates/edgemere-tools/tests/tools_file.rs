@@ -172,6 +172,8 @@ fn what_was_added_to_the_form_of_queries_works() {
     assert_eq!(pumps.limits.rows, Some(50));
     assert_eq!(pumps.limits.time, Some(Duration::from_secs(10)));
     assert_eq!((pumps.position.line, pumps.position.column), (7, 11));
+    let [icon] = pumps.icons.as_slice() else { panic!("{:?}", pumps.icons) };
+    assert_eq!((icon.src.as_str(), icon.sizes.len()), ("https://example.com/pump.svg", 2));
     let arguments =
         json!({"site": "o'hara", "pumps": ["a", "b'"], "word": "'x", "since": "now() - 1 day"});
     let bound = bind(pumps, arguments);

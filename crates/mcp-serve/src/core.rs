@@ -67,7 +67,12 @@ impl Core {
         let (counters, hub) = (Arc::<Counters>::default(), Arc::<Hub>::default());
         let closing = CancellationToken::new();
         let implementation = wire::implementation(&identity);
-        let signature = serde_json::to_value(&implementation).unwrap_or_default();
+        // Every answer has it: only what tells servers apart.
+        let signed = Identity {
+            title: identity.title.clone(),
+            ..Identity::new(&identity.name, &identity.version)
+        };
+        let signature = serde_json::to_value(wire::implementation(&signed)).unwrap_or_default();
         Self {
             implementation,
             signature: (SIGNATURE.to_owned(), signature),

@@ -1,6 +1,7 @@
 //! Who the server says it is.
 
-/// Who the server says it is, in `initialize`, in `server/discover` and in every result.
+/// Who the server says it is, in `initialize` and in `server/discover`; results have its name, title and
+/// version.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     /// The program's name, for machines.

@@ -1,9 +1,11 @@
 //! Checks: what the forms say is proved before anything is offered. All that is wrong is told at once.
 //!
 //! `tool` makes a tool of its form, with the help of `schema` (JSON Schemas), `command` (the form of
-//! the command), `program` (the form of a program), `trial` (its templates, tried with every combination of their clauses) and `parser`.
+//! the command), `program` (the form of a program), `trial` (its templates, tried with every combination
+//! of their clauses), `parser` and `icons`.
 
 mod command;
+mod icons;
 mod parser;
 mod program;
 mod rest;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::command::drafts;
 use super::tool::plan;
 use super::trial::Known;
-use super::{Checking, doubles, program};
+use super::{Checking, doubles, icons, program};
 use crate::file::File;
 use crate::file::form::{EffectForm, FileForm, PromptForm, ResourceForm};
 use crate::problem::Problem;
@@ -64,6 +64,7 @@ fn prompt(checking: &mut Checking<'_>, index: usize, form: &PromptForm) -> Optio
         title: form.title.clone(),
         description: form.description.trim().to_owned(),
         arguments: arguments.collect(),
+        icons: icons::icons(checking, &pointer, &form.icons),
         position: checking.position(&format!("{pointer}/name")),
         text,
     })
@@ -103,6 +104,7 @@ fn resource(checking: &mut Checking<'_>, index: usize, form: &ResourceForm) -> O
         description: form.description.clone(),
         mime_type: form.mime_type.clone().unwrap_or_else(|| "application/json".into()),
         variables,
+        icons: icons::icons(checking, &pointer, &form.icons),
         position: checking.position(&format!("{pointer}/uri")),
         plan,
     })

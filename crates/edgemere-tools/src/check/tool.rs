@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::command::{Draft, Drafts, drafts};
 use super::trial::{self, Known};
-use super::{Checking, parser, program, schema};
+use super::{Checking, icons, parser, program, schema};
 use crate::file::form::{
     AnnotationsForm, CommandForm, DetailedForm, EffectForm, LimitsForm, ToolForm,
 };
@@ -62,6 +62,7 @@ fn tool(checking: &mut Checking<'_>, index: usize, form: &ToolForm) -> Option<To
         output_schema,
         annotations,
         limits: limits(form.limits.as_ref()),
+        icons: icons::icons(checking, &pointer, &form.icons),
         toolsets: Vec::new(),
         kind,
         position: checking.position(&format!("{pointer}/name")),

@@ -73,6 +73,34 @@ pub(crate) struct ToolForm {
     /// How large an answer may be and how long it may take.
     #[serde(default)]
     pub(crate) limits: Option<LimitsForm>,
+    /// Pictures that clients may show beside it.
+    #[serde(default)]
+    pub(crate) icons: Vec<IconForm>,
+}
+
+/// A picture that clients may show.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct IconForm {
+    /// Where it is: https://… or data:image/…
+    pub(crate) src: String,
+    /// What it is, as image/png.
+    #[serde(default)]
+    pub(crate) mime_type: Option<String>,
+    /// Its sizes, as 48x48 or any.
+    #[serde(default)]
+    pub(crate) sizes: Vec<String>,
+    /// The background that it is made for.
+    #[serde(default)]
+    pub(crate) theme: Option<ThemeForm>,
+}
+
+/// The background that a picture is made for.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ThemeForm {
+    Light,
+    Dark,
 }
 
 /// A command: its template alone, or more about it.
@@ -320,6 +348,9 @@ pub(crate) struct PromptForm {
     pub(crate) arguments: Vec<PromptArgumentForm>,
     /// The text, with {arguments} in it; [[ … {a} ]] is there only when the argument a is given.
     pub(crate) text: String,
+    /// Pictures that clients may show beside it.
+    #[serde(default)]
+    pub(crate) icons: Vec<IconForm>,
 }
 
 /// What a prompt asks for.
@@ -355,6 +386,9 @@ pub(crate) struct ResourceForm {
     pub(crate) mime_type: Option<String>,
     /// The command that answers it, with the {names} of the address in it.
     pub(crate) command: CommandForm,
+    /// Pictures that clients may show beside it.
+    #[serde(default)]
+    pub(crate) icons: Vec<IconForm>,
 }
 
 impl ToolForm {

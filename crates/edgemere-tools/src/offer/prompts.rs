@@ -39,6 +39,7 @@ pub(super) fn add(catalog: Catalog, toolbox: &Arc<Toolbox>, index: usize) -> Cat
         title: prompt.title.clone(),
         description: Some(prompt.description.clone()),
         arguments: arguments.collect(),
+        icons: prompt.icons.clone(),
         ..mcp_serve::Prompt::default()
     };
     catalog.prompt(described, Offered { toolbox: Arc::clone(toolbox), index })

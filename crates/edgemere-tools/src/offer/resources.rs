@@ -74,6 +74,7 @@ impl Resources for Declared {
                 title: one.title.clone(),
                 description: one.description.clone(),
                 mime_type: Some(one.mime_type.clone()),
+                icons: one.icons.clone(),
                 ..ResourceTemplate::default()
             })
             .collect()
@@ -93,6 +94,7 @@ fn link(resource: &Resource) -> Link {
         title: resource.title.clone(),
         description: resource.description.clone(),
         mime_type: Some(resource.mime_type.clone()),
+        icons: resource.icons.clone(),
         ..Link::new(&resource.uri, &resource.name)
     }
 }

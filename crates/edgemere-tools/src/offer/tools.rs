@@ -44,6 +44,7 @@ pub(super) fn add(
         input_schema: tool.input_schema.clone(),
         output_schema: tool.output_schema.clone().or_else(|| output_schema(tool, planned)),
         annotations: annotations(tool),
+        icons: tool.icons.clone(),
         ..mcp_serve::Tool::new(&tool.name, &tool.description)
     };
     let (toolbox, executor) = (Arc::clone(toolbox), executor.clone());

@@ -10,7 +10,7 @@ use axum::Router;
 use axum::extract::Request;
 use edgemere_command::{Details, Principal};
 use edgemere_tools::{Executor, Live, Offer, Origin, Problems};
-use mcp_serve::{Identity, Limits, Server, SessionInfo};
+use mcp_serve::{Icon, Identity, Limits, Server, SessionInfo};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 use tower::util::MapRequestLayer;
@@ -27,12 +27,27 @@ and columns with get_schema, then ask with query or sql. Prefer aggregates and t
 Every answer says in provenance which nodes answered; complete: false means that some did not. When \
 truncated is true, next_cursor gives more rows through fetch_rows.";
 
+/// Machines around a lake, as a picture that needs no request.
+const ICON: &str = concat!(
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E",
+    "%3Crect width='32' height='32' rx='7' fill='%230b4f6c'/%3E",
+    "%3Cpath d='M5 18q5.5-5 11 0t11 0v5q-5.5 5-11 0t-11 0z' fill='%2301baef'/%3E",
+    "%3Cg fill='%23fff'%3E%3Ccircle cx='8' cy='10' r='2.5'/%3E%3Ccircle cx='16' cy='7' r='2.5'/%3E",
+    "%3Ccircle cx='24' cy='10' r='2.5'/%3E%3C/g%3E%3C/svg%3E"
+);
+
 /// What clients are told of the server.
 pub(crate) fn identity() -> Identity {
     Identity {
         title: Some("Edgemere".into()),
         description: Some("The machines at the edge as one SQL database".into()),
         instructions: Some(INSTRUCTIONS.into()),
+        icons: vec![Icon {
+            src: ICON.into(),
+            mime_type: Some("image/svg+xml".into()),
+            sizes: vec!["any".into()],
+            theme: None,
+        }],
         ..Identity::new("edgemere", edgemere_command::VERSION)
     }
 }

@@ -17,9 +17,12 @@ use self::testing::Testing;
 use crate::bound::{Bound, Ready};
 use crate::commands::{Answer, Commands, Failure, Wanted};
 use crate::no_node::NoNode;
+use crate::offer::planned::Planned;
+use crate::problem::Problems;
 use crate::result::rows::Given;
 use crate::result::{Budget, Provenance, streamed, value};
 use crate::tool::{Kind as ToolKind, Tool};
+use crate::toolbox::Toolbox;
 
 /// The argument with which an agent asks for rows while they come.
 const STREAM: &str = "stream";
@@ -44,6 +47,12 @@ impl Executor {
     /// Calls of tools that run programs are carried out, and all others fail.
     pub fn without_node(principal: Principal) -> Self {
         Self::new(Arc::new(NoNode), principal)
+    }
+
+    /// Plans the SQL of all tools whose tables are there, and says how many these are. What cannot be
+    /// planned is a problem of the file.
+    pub async fn plan(&self, toolbox: &Toolbox) -> Result<usize, Problems> {
+        Ok(Planned::of(toolbox, self).await?.count())
     }
 
     /// What carries out commands.

@@ -33,6 +33,11 @@ impl Planned {
         }
     }
 
+    /// How many tools there are whose columns are known.
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// The columns of a tool's answers, where they are known.
     pub(super) fn columns(&self, tool: &str) -> Option<&[ResultColumn]> {
         self.0.get(tool).map(Vec::as_slice)

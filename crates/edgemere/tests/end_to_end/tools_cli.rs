@@ -131,6 +131,30 @@ fn a_file_is_checked_with_the_place_of_everything_that_is_wrong() {
 }
 
 #[test]
+fn sql_is_planned_on_a_node_that_is_named() {
+    let node = node();
+    let folder = node.folder.path();
+    let (wrong, later) = ("SELECT sight FROM pumps", "SELECT x FROM not_there_yet");
+    let bad = TOOLS.replace("SELECT n, site FROM pumps", wrong);
+    let good = TOOLS.replace("SELECT n, site FROM pumps", later);
+    std::fs::write(folder.join("bad.yaml"), bad).unwrap();
+    std::fs::write(folder.join("later.yaml"), good).unwrap();
+    let validate = |file: &str, node: &str| tools(folder, &["validate", file, "--node", node]);
+    for (file, planned) in [("t.yaml", "1 tool"), ("later.yaml", "0 tools")] {
+        let (stdout, stderr, code) = validate(file, &node.http);
+        assert_eq!((stderr.as_str(), code), ("", 0));
+        let said = format!("{file}: 3 tools, no problems; the SQL of {planned} was planned on ");
+        assert!(stdout.starts_with(&said), "{stdout}");
+    }
+    let (stdout, stderr, code) = validate("bad.yaml", &node.http);
+    assert_eq!((stdout.as_str(), code), ("", 2));
+    assert!(stderr.contains("bad.yaml:3:") && stderr.contains("\"sight\""), "{stderr}");
+    assert!(stderr.contains("hint: ") && stderr.contains("site"), "{stderr}");
+    let (_, stderr, code) = validate("t.yaml", "127.0.0.1:1");
+    assert!(code == 6 && stderr.contains("127.0.0.1:1"), "{stderr}");
+}
+
+#[test]
 fn the_schema_of_files_is_a_schema() {
     let folder = tempfile::tempdir().unwrap();
     let (stdout, _, code) = tools(folder.path(), &["schema"]);

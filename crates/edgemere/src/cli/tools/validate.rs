@@ -4,42 +4,73 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use edgemere_command::Kind;
-use edgemere_tools::{Surroundings, Toolbox};
+use edgemere_tools::{Executor, Problems, Surroundings, Toolbox, agent};
 
-use crate::terminal;
+use super::super::client_runtime;
+use super::unless_interrupted;
+use crate::cli::signals::INTERRUPTED;
+use crate::failure::Failure;
+use crate::{config, remote, terminal};
 
 /// Check a file of tools, and tell everything that is wrong with it
 #[derive(Debug, clap::Args)]
 #[command(
     long_about = "Check a file of tools and those that it includes, and tell everything that is wrong \
                   with them: each with its file, line and column and the next step. Nothing is \
-                  called.\n\nExit codes: 0 all is right, 2 something is wrong.",
-    after_help = "Example:\n  edgemere tools validate tools.yaml"
+                  called.\n\nWith --node, SQL is also planned on a running node, where its tables are \
+                  there: that finds tables and columns that are spelled wrong.\n\nExit codes: 0 all is \
+                  right, 2 something is wrong, 6 the node does not answer.",
+    after_help = "Examples:\n  edgemere tools validate tools.yaml\n  \
+                  edgemere tools validate tools.yaml --node http://127.0.0.1:32349"
 )]
 pub(crate) struct Validate {
     /// The file
     #[arg(value_name = "FILE")]
     file: PathBuf,
+
+    /// Plan the SQL on this node, too
+    #[arg(long, value_name = "URL")]
+    node: Option<String>,
 }
 
 impl Validate {
     pub(super) fn run(&self) -> anyhow::Result<ExitCode> {
-        match Toolbox::load(&self.file, &Surroundings::process()) {
-            Ok(toolbox) => {
-                let count = counted(toolbox.tools().len(), "tool");
-                terminal::print(&format!("{}: {count}, no problems", self.file.display()))?;
+        let toolbox = match Toolbox::load(&self.file, &Surroundings::process()) {
+            Ok(toolbox) => toolbox,
+            Err(problems) => return Ok(self.report(&problems)),
+        };
+        let tools = counted(toolbox.tools().len(), "tool");
+        let good = format!("{}: {tools}, no problems", self.file.display());
+        let Some(node) = &self.node else {
+            terminal::print(&good)?;
+            return Ok(ExitCode::SUCCESS);
+        };
+        match client_runtime()?.block_on(unless_interrupted(plan(&toolbox, node)))? {
+            None => Ok(ExitCode::from(INTERRUPTED)),
+            Some(Err(problems)) => Ok(self.report(&problems)),
+            Some(Ok(planned)) => {
+                let planned = counted(planned, "tool");
+                terminal::print(&format!("{good}; the SQL of {planned} was planned on {node}"))?;
                 Ok(ExitCode::SUCCESS)
-            }
-            Err(problems) => {
-                for problem in problems.iter() {
-                    terminal::report_problem(problem);
-                }
-                let count = counted(problems.count(), "problem");
-                terminal::say(&format!("{}: {count}", self.file.display()));
-                Ok(ExitCode::from(Kind::Input.exit_code()))
             }
         }
     }
+
+    fn report(&self, problems: &Problems) -> ExitCode {
+        for problem in problems.iter() {
+            terminal::report_problem(problem);
+        }
+        let count = counted(problems.count(), "problem");
+        terminal::say(&format!("{}: {count}", self.file.display()));
+        ExitCode::from(Kind::Input.exit_code())
+    }
+}
+
+/// Plans the SQL of tools on a node, and says of how many.
+async fn plan(toolbox: &Toolbox, node: &str) -> anyhow::Result<Result<usize, Problems>> {
+    let url = config::node_url(node).map_err(Failure::input)?;
+    let executor = Executor::new(remote::connect(url).await?, agent());
+    Ok(executor.plan(toolbox).await)
 }
 
 fn counted(count: usize, what: &str) -> String {

@@ -104,9 +104,13 @@ pub struct Health {
 impl Live {
     /// Loads and offers tools. A bad file is an error and nothing is offered.
     pub async fn start(server: Server, offer: Offer, origin: Origin) -> Result<Self, Problems> {
+        let before = match &origin {
+            Origin::File(path) => stamps(std::slice::from_ref(path)),
+            Origin::Builtin | Origin::Edgelake => Vec::new(),
+        };
         let toolbox = load(&origin).await?;
         server.offer(offer.catalog(&toolbox).await?);
-        let seen = stamps(toolbox.files());
+        let seen = seen_before(before, toolbox.files());
         let state = State { toolbox, seen, loaded: SystemTime::now(), problems: None };
         Ok(Self { server, offer, origin, state: Arc::new(Mutex::new(state)) })
     }
@@ -144,6 +148,8 @@ impl Live {
                 if now != tables {
                     tables = now;
                     self.server.resources_changed();
+                    // SQL that had no tables before can be planned now.
+                    self.reload_as_it_is().await;
                 }
             }
         }
@@ -166,13 +172,21 @@ impl Live {
         }
     }
 
+    async fn reload_as_it_is(&self) {
+        if matches!(self.origin, Origin::File(_)) {
+            let seen = self.lock().seen.clone();
+            self.reload(seen).await;
+        }
+    }
+
+    /// Loads the file again, which looked like this before.
     async fn reload(&self, seen: Vec<Stamp>) {
         let file = &self.origin;
         match self.load_again().await {
             Ok((toolbox, catalog)) => {
                 self.server.offer(catalog);
                 tracing::info!(%file, tools = toolbox.tools().len(), "tools loaded");
-                let seen = stamps(toolbox.files());
+                let seen = seen_before(seen, toolbox.files());
                 *self.lock() = State { toolbox, seen, loaded: SystemTime::now(), problems: None };
             }
             Err(problems) => {
@@ -203,6 +217,18 @@ async fn load(origin: &Origin) -> Result<Toolbox, Problems> {
     tokio::task::spawn_blocking(move || origin.load())
         .await
         .unwrap_or_else(|error| Err(Problems::of_file(&file, &error.to_string())))
+}
+
+/// How files looked before they were read: a change in between is seen the next time. Those that were
+/// not known before look as they do now.
+fn seen_before(before: Vec<Stamp>, files: &[PathBuf]) -> Vec<Stamp> {
+    let mut seen = stamps(files);
+    for stamp in &mut seen {
+        if let Some(before) = before.iter().find(|before| before.path == stamp.path) {
+            stamp.changed = before.changed;
+        }
+    }
+    seen
 }
 
 fn stamps(files: &[PathBuf]) -> Vec<Stamp> {

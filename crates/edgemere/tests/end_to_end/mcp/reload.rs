@@ -59,6 +59,23 @@ async fn sql_is_planned_when_it_is_loaded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn sql_is_planned_when_its_tables_come() {
+    let (folder, _) = folder_with(&hottest("n"));
+    let node = Node::start_in(folder, &["--tools", "tools.yaml"]);
+    let agent = Agent::of(&node);
+    let columns = || {
+        let listed = tokio::runtime::Handle::current().block_on(agent.ask("tools/list", json!({})));
+        listed["tools"][0]["outputSchema"]["properties"]["columns"].clone()
+    };
+    let planned = json!({ "const": ["s", "largest"] });
+    assert_ne!(tokio::task::block_in_place(columns), planned);
+    super::store(&node, "t", 10).await;
+    tokio::task::block_in_place(|| {
+        wait_for("the columns", || (columns() == planned).then_some(()));
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_good_change_takes_effect_and_after_a_bad_one_the_old_tools_stay() {
     let (folder, file) = folder_with(TOOLS);
     let node = Node::start_in(folder, &["--tools", "tools.yaml"]);

@@ -20,6 +20,27 @@ pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Op
     nearest(word, candidates).map(|name| format!("did you mean \"{name}\"?"))
 }
 
+/// How many names are listed.
+const NAMES_MAX: usize = 20;
+
+/// The hint that names the nearest candidate, and all that there are: `what` is what they are called.
+pub fn hint_among<'a>(
+    word: &str,
+    what: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
+    let mut all: Vec<_> = candidates.into_iter().collect();
+    all.sort_unstable();
+    all.dedup();
+    let near = hint(word, all.iter().copied()).map(|near| near + " ").unwrap_or_default();
+    let (count, listed) = (all.len(), all.get(..NAMES_MAX).unwrap_or(&all).join(", "));
+    let more = match count.saturating_sub(NAMES_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (count > 0).then(|| format!("{near}the {what} are {listed}{more}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -30,5 +51,16 @@ mod tests {
         assert_eq!(nearest("get statu", names), Some("get status"));
         assert_eq!(nearest("GET STAUTS", names), Some("get status"));
         assert_eq!(nearest("frobnicate", names), None);
+    }
+
+    #[test]
+    fn what_there_is_is_listed_and_the_nearest_comes_first() {
+        let among = |word| hint_among(word, "tables", ["pumps", "sites", "pumps"]);
+        assert_eq!(among("pump").unwrap(), "did you mean \"pumps\"? the tables are pumps, sites");
+        assert_eq!(among("x").unwrap(), "the tables are pumps, sites");
+        assert_eq!(hint_among("x", "tables", []), None);
+        let many: Vec<String> = (100..130).map(|n| n.to_string()).collect();
+        let hint = hint_among("x", "numbers", many.iter().map(String::as_str)).unwrap();
+        assert!(hint.ends_with("118, 119 and 10 more"), "{hint}");
     }
 }

@@ -121,8 +121,7 @@ fn about(topic: &str) -> Result<Reply, Error> {
         (None, false) => Ok(list(group)),
         (None, true) => {
             let names = declarations().iter().flat_map(|declaration| declaration.names());
-            let hint =
-                near::nearest(topic, names).map(|name| format!("did you mean \"help {name}\"?"));
+            let hint = near::hint(topic, names);
             let hint = hint.or_else(|| Some("\"help index\" lists the commands".into()));
             Err(Error::NoHelp { name: topic.to_owned(), hint })
         }

@@ -15,8 +15,8 @@ use crate::format::rows::Rows;
 const REST_TIME: Duration = Duration::from_secs(300);
 
 /// How many rests are kept for one principal, and for all. The oldest goes first.
-const RESTS_OF_ONE: usize = 8;
-const RESTS: usize = 64;
+const RESTS_OF_ONE: usize = 32;
+const RESTS: usize = 128;
 
 /// How long a question is kept: a text and a few words.
 const QUESTION_TIME: Duration = Duration::from_secs(3600);

@@ -78,10 +78,13 @@ fn unknown_table(node: &Node, dbms: &str, table: &str) -> Error {
     let policies = lookup::of_kind(node.ledger(), "table");
     let tables: Vec<_> = policies.iter().filter(|p| p.text("dbms") == Some(dbms)).collect();
     let hint = match tables.is_empty() {
-        true => near::hint(dbms, policies.iter().filter_map(|policy| policy.text("dbms")))
-            .or_else(|| Some("\"get databases\" lists the databases".into())),
-        false => near::hint(table, tables.iter().filter_map(|policy| policy.name()))
-            .or_else(|| Some(format!("\"get tables where dbms = {dbms}\" lists its tables"))),
+        true => {
+            let databases = policies.iter().filter_map(|policy| policy.text("dbms"));
+            near::hint_among(dbms, "databases", databases)
+        }
+        false => {
+            near::hint_among(table, "tables", tables.iter().filter_map(|policy| policy.name()))
+        }
     };
     Error::UnknownTable { dbms: dbms.into(), table: table.into(), hint }
 }

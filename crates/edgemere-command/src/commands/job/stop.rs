@@ -37,14 +37,13 @@ impl Declared for Stop {
     async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
         let id = self.0;
         let queries = context.node.engine().sql().queries();
-        let is_own = queries.get(id).is_some_and(|query| query.caller == context.principal.name());
-        if !is_own {
+        let query = queries.get(id).ok_or(Error::NoQuery { id })?;
+        if query.caller != context.principal.name() {
             context.principal.check(Self::DECLARATION, Effect::Write)?;
         }
-        match context.node.engine().sql().queries().cancel(id) {
-            None => Err(Error::NoQuery { id }),
+        match queries.cancel(id) {
             Some(true) => Ok(Reply::text(format!("query {id} is cancelled"))),
-            Some(false) => Ok(Reply::text(format!("query {id} had ended"))),
+            Some(false) | None => Ok(Reply::text(format!("query {id} had ended"))),
         }
     }
 }

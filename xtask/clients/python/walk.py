@@ -109,6 +109,7 @@ class Walk:
     async def whole(self):
         await self.connected()
         await self.discovers()
+        await self.others()
         await self.queries()
         await self.pages()
         await self.resources()
@@ -155,6 +156,14 @@ class Walk:
         columns = await self.value("get_schema", database=self.database, table=self.table)
         names = [column["name"] for column in columns]
         check("the columns are there", {"timestamp", "value", "device_name", "n"} <= set(names), names)
+
+    async def others(self):
+        """Every tool that nothing else needs. Clients refuse answers that are not as the tool's schema says."""
+        for tool, arguments in self.settings["calls"]:
+            answer = await self.agent.call(tool, arguments)
+            check(f"{tool} answers", not answer.get("isError") and answer["structuredContent"], answer)
+            provenance = answer["structuredContent"]["provenance"]
+            check(f"{tool} says where it comes from", provenance["answered"] and provenance["complete"], provenance)
 
     async def queries(self):
         page, answer = await self.page(

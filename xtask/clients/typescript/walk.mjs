@@ -125,6 +125,7 @@ class Walk {
   async whole() {
     await this.connected();
     await this.discovers();
+    await this.others();
     await this.queries();
     await this.pages();
     await this.resources();
@@ -177,6 +178,16 @@ class Walk {
     const names = namesOf(columns);
     const wanted = ['timestamp', 'value', 'device_name', 'n'];
     check('the columns are there', wanted.every((name) => names.includes(name)), names);
+  }
+
+  // Every tool that nothing else needs. Clients refuse answers that are not as the tool's schema says.
+  async others() {
+    for (const [tool, args] of this.calls) {
+      const answer = await this.agent.call(tool, args);
+      check(`${tool} answers`, !answer.isError && answer.structuredContent, answer);
+      const { answered, complete } = answer.structuredContent.provenance;
+      check(`${tool} says where it comes from`, answered.length && complete, answer);
+    }
   }
 
   async queries() {

@@ -154,8 +154,33 @@ impl Stage {
             "database": DATABASE,
             "table": TABLE,
             "rows": ROWS,
+            "calls": calls(),
         })
     }
+}
+
+/// Calls of the tools that nothing else of a walk needs, so that clients see the answer of each.
+fn calls() -> Value {
+    let table = json!({ "database": DATABASE, "table": TABLE });
+    let spans = json!({
+        "database": DATABASE, "table": TABLE, "time_column": "timestamp", "unit": "year",
+        "select": ["count(*)"],
+    });
+    let sql = format!("select count(*) from {TABLE}");
+    json!([
+        ["list_database_schema", {}],
+        ["sample", table],
+        ["query_with_increments", spans],
+        ["explain", { "database": DATABASE, "sql": sql }],
+        ["list_nodes", {}],
+        ["data_location", table],
+        ["monitor_nodes", {}],
+        ["list_policies", { "type": "table" }],
+        ["node_status", {}],
+        ["server_info", {}],
+        ["job_status", {}],
+        ["help", { "topic": "get columns" }],
+    ])
 }
 
 /// The folder of a node that has the rows and does not run.

@@ -117,6 +117,11 @@ impl Node {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
         std::fs::remove_file(node_file(self.folder.path())).unwrap();
+        self.take_folder()
+    }
+
+    /// The folder of a node that has ended, for another one.
+    pub(crate) fn take_folder(&mut self) -> TempDir {
         std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap())
     }
 

@@ -34,11 +34,11 @@ async fn a_toolset_offers_its_tools_alone() {
     agent.url.push_str("/few");
     assert_eq!(agent.tools().await, ["node_status"]);
     let arguments = json!({ "name": "sql", "arguments": { "database": "d", "sql": "select 1" } });
-    let reply = agent.request("tools/call", "sql", arguments).send().await.unwrap();
+    let reply = agent.request("tools/call", arguments).send().await.unwrap();
     let reply: Value = reply.json().await.unwrap();
     assert_eq!(reply["result"], Value::Null, "{reply}");
     agent.url = agent.url.replace("/few", "/others");
-    let reply = agent.request("tools/list", "", json!({})).send().await.unwrap();
+    let reply = agent.request("tools/list", json!({})).send().await.unwrap();
     assert_eq!(reply.status(), 404);
 }
 
@@ -47,7 +47,7 @@ async fn pages_of_others_get_nothing() {
     let node = node_with(TOOLS, &[]);
     let agent = Agent::of(&node);
     for (header, value) in [("origin", "http://example.com"), ("host", "example.com")] {
-        let request = agent.request("tools/list", "", json!({})).header(header, value);
+        let request = agent.request("tools/list", json!({})).header(header, value);
         assert_eq!(request.send().await.unwrap().status(), 403, "{header}");
     }
     for path in ["/sse", "/mcp/sse"] {

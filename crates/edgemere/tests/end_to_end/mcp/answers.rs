@@ -115,7 +115,7 @@ async fn tables_are_resources() {
         listed["resources"].as_array().unwrap().iter().map(|one| &one["uri"]).collect();
     assert_eq!(uris, ["edgemere://tools.yaml", "edgemere://d/t"]);
     let read = async |uri: &str| {
-        let request = agent.request("resources/read", uri, json!({ "uri": uri }));
+        let request = agent.request("resources/read", json!({ "uri": uri }));
         let reply: Value = request.send().await.unwrap().json().await.unwrap();
         reply["result"]["contents"][0]["text"].as_str().map(ToOwned::to_owned)
     };

@@ -2,11 +2,15 @@
 
 mod access;
 mod answers;
+#[cfg(target_os = "linux")]
+mod many;
 mod network;
 mod reload;
 mod serve;
 mod shipped;
 mod stdio;
+mod transcripts;
+mod wire;
 
 use std::path::PathBuf;
 
@@ -66,32 +70,20 @@ impl Agent {
     }
 
     /// A request, to be changed or sent.
-    fn request(&self, method: &str, name: &str, mut params: Value) -> RequestBuilder {
-        params["_meta"] = json!({
-            "io.modelcontextprotocol/protocolVersion": PROTOCOL,
-            "io.modelcontextprotocol/clientCapabilities": {},
-            "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
-        });
-        let request = self
-            .client
-            .post(&self.url)
-            .header("accept", "application/json, text/event-stream")
-            .header("mcp-protocol-version", PROTOCOL)
-            .header("mcp-method", method)
-            .json(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }));
-        if name.is_empty() { request } else { request.header("mcp-name", name) }
+    fn request(&self, method: &str, params: Value) -> RequestBuilder {
+        stateless(&self.client, &self.url, method, params, &json!(1))
     }
 
     /// What a method gives.
     async fn ask(&self, method: &str, params: Value) -> Value {
-        let reply = self.request(method, "", params).send().await.unwrap();
+        let reply = self.request(method, params).send().await.unwrap();
         reply.json::<Value>().await.unwrap()["result"].take()
     }
 
     /// What a tool answers.
     async fn call(&self, tool: &str, arguments: Value) -> Value {
         let params = json!({ "name": tool, "arguments": arguments });
-        let reply = self.request("tools/call", tool, params).send().await.unwrap();
+        let reply = self.request("tools/call", params).send().await.unwrap();
         reply.json::<Value>().await.unwrap()["result"].take()
     }
 
@@ -116,6 +108,31 @@ impl Agent {
         let tools = tools["tools"].as_array().unwrap().iter();
         tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
     }
+}
+
+/// A request that needs nothing before it: its headers say what its body says.
+fn stateless(
+    client: &Client,
+    url: &str,
+    method: &str,
+    mut params: Value,
+    id: &Value,
+) -> RequestBuilder {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": PROTOCOL,
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+    });
+    let name = params.get("name").or(params.get("uri")).and_then(Value::as_str);
+    let mut request = client
+        .post(url)
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-protocol-version", PROTOCOL)
+        .header("mcp-method", method);
+    if let Some(name) = name {
+        request = request.header("mcp-name", name);
+    }
+    request.json(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
 }
 
 /// A folder with a file of tools.

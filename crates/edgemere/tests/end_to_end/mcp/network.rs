@@ -75,7 +75,7 @@ async fn a_client_that_goes_away_stops_its_query() {
     let agent = Agent::of(&node);
     let sql = "select count(*) from t a, t b, t c where a.n + b.n + c.n = -1";
     let params = json!({ "name": "sql", "arguments": { "database": "d", "sql": sql } });
-    let call = tokio::spawn(agent.request("tools/call", "sql", params).send());
+    let call = tokio::spawn(agent.request("tools/call", params).send());
     let queries = || node.run(&["query status all where format = json"]).0;
     let has = |state: &str| queries().contains(&format!("\"status\":\"{state}\""));
     wait_for("the query", || has("Running").then_some(()));

@@ -52,7 +52,7 @@ impl Serving {
 
     /// What is answered to who reads a resource.
     async fn read(&self, uri: &str) -> Value {
-        let request = self.agent.request("resources/read", uri, json!({ "uri": uri }));
+        let request = self.agent.request("resources/read", json!({ "uri": uri }));
         request.send().await.unwrap().json().await.unwrap()
     }
 }

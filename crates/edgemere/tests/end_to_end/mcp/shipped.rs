@@ -99,7 +99,7 @@ async fn prompts_and_resources_come_with_them() {
         prompts["prompts"].as_array().unwrap().iter().map(|prompt| &prompt["name"]).collect();
     assert_eq!(names, ["explore_network", "investigate_device", "daily_report"]);
     let params = json!({ "name": "investigate_device", "arguments": { "device": "pump \"7\"" } });
-    let request = agent.request("prompts/get", "investigate_device", params);
+    let request = agent.request("prompts/get", params);
     let got: Value = request.send().await.unwrap().json().await.unwrap();
     let text = got["result"]["messages"][0]["content"]["text"].as_str().unwrap();
     assert!(text.contains("pump \"7\"") && !text.contains("{device}"), "{text}");

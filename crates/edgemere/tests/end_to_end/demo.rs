@@ -3,10 +3,10 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::{edgemere, end, parts, run, signal, wait_for};
@@ -193,6 +193,41 @@ fn what_the_demo_says_to_try_has_an_answer() {
         tried += 1;
     }
     assert_eq!(tried, 5, "{}", demo.talk);
+}
+
+#[test]
+fn the_guide_to_a_first_tool_is_true() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guides/first-tool.md");
+    let guide = std::fs::read_to_string(guide).unwrap();
+    let block = |language: &str| {
+        let (_, begun) = guide.split_once(&format!("```{language}\n")).unwrap();
+        begun.split_once("```").unwrap().0
+    };
+    let demo = Demo::start(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("plant.yaml"), block("yaml")).unwrap();
+    // The demo of the guide has the usual port.
+    let http = demo.node("query")["http"].as_str().unwrap().to_owned();
+    let said: Vec<_> = guide.lines().filter(|line| line.starts_with("edgemere tools ")).collect();
+    let answers: Vec<_> = said
+        .iter()
+        .map(|line| {
+            let line = line.replace("127.0.0.1:32349", &http);
+            let args: Vec<_> = line.split(' ').skip(1).collect();
+            let mut command = edgemere(folder.path(), &args);
+            let (stdout, stderr, code) =
+                parts(&command.env("EDGEMERE_NODE", &http).output().unwrap());
+            assert_eq!(code, 0, "{line}: {stderr}");
+            stdout
+        })
+        .collect();
+    let [validated, called] = answers.as_slice() else { panic!("{said:?}") };
+    assert!(validated.contains("the SQL of 1 tool was planned"), "{validated}");
+    let called: Value = serde_json::from_str(called).unwrap();
+    assert_eq!(called["columns"], json!(["device", "hottest", "readings"]));
+    let rows = called["rows"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row[1].as_f64().unwrap() > 70.0), "{called}");
+    assert_eq!(called["provenance"]["answered"], json!(["harbour", "hillside"]));
 }
 
 #[test]

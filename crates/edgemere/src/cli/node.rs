@@ -84,6 +84,7 @@ pub(super) fn options(config: &Config) -> anyhow::Result<Options> {
         register: config.text(&keys::REGISTER) == "true",
         access: parse(config.text(&keys::ACCESS))?,
         agent_access: parse(config.text(&keys::AGENT_ACCESS))?,
+        agents: agents(config)?,
         tools: Origin::of(config.get(&keys::TOOLS)),
         beside: has_cli_tools.then_some(super::serve::beside),
         storage: storage(config)?,
@@ -94,6 +95,16 @@ pub(super) fn options(config: &Config) -> anyhow::Result<Options> {
 fn storage(config: &Config) -> Result<storage::Options, Failure> {
     let fresh_bytes_max = size(config, &keys::FRESH_MEMORY)?;
     Ok(storage::Options { fresh_bytes_max, ..storage::Options::default() })
+}
+
+/// What agents may use.
+pub(in crate::cli) fn agents(config: &Config) -> Result<mcp_serve::Limits, Failure> {
+    let count = |key| config::count(config.text(key)).map_err(Failure::input);
+    Ok(mcp_serve::Limits {
+        calls_at_once_max: usize::try_from(count(&keys::AGENT_CALLS)?).unwrap_or(usize::MAX),
+        calls_per_second_max: count(&keys::AGENT_RATE)?,
+        ..mcp_serve::Limits::default()
+    })
 }
 
 fn limits(config: &Config) -> Result<Limits, Failure> {

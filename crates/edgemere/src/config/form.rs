@@ -31,6 +31,8 @@ pub(crate) enum Form {
     },
     /// So many seconds, at least one.
     Seconds,
+    /// So many of something, at least one.
+    Count,
     /// One of these words.
     Word(&'static [&'static str]),
     /// Some of these words, with commas between them.
@@ -53,6 +55,7 @@ impl Form {
                 _ => Ok(()),
             },
             Self::Seconds => seconds(text).map(drop),
+            Self::Count => count(text).map(drop),
             Self::Word(words) => one_of(text, words),
             Self::Words(words) => text.split(',').try_for_each(|word| one_of(word, words)),
         }
@@ -80,7 +83,9 @@ impl Form {
                 let words: Option<Vec<_>> = list.iter().map(Value::as_str).collect();
                 words.filter(|words| !words.is_empty()).ok_or_else(|| self.expected())?.join(",")
             }
-            (Self::Size { .. } | Self::Seconds, Value::Integer(number)) => number.to_string(),
+            (Self::Size { .. } | Self::Seconds | Self::Count, Value::Integer(number)) => {
+                number.to_string()
+            }
             (Self::Switch, _) => return Err(self.expected()),
             (_, Value::String(text)) => text.clone(),
             _ => return Err(self.expected()),
@@ -92,7 +97,9 @@ impl Form {
     pub(crate) fn write_toml(self, text: &str) -> String {
         let value = match self {
             Self::Switch => Value::Boolean(text == "true"),
-            Self::Seconds => text.parse().map_or_else(|_| Value::from(text), Value::Integer),
+            Self::Seconds | Self::Count => {
+                text.parse().map_or_else(|_| Value::from(text), Value::Integer)
+            }
             Self::Words(_) => Value::Array(text.split(',').map(Value::from).collect()),
             _ => Value::from(text),
         };
@@ -107,6 +114,7 @@ impl Form {
             Self::Word(words) => format!("it must be one of {}, in quotes", list(words)),
             Self::Size { .. } => "it must be a size, as \"512MiB\"".into(),
             Self::Seconds => "it must be a number of seconds".into(),
+            Self::Count => "it must be a number".into(),
             _ => "it must be a text, in quotes".into(),
         }
     }
@@ -149,6 +157,12 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
 pub(crate) fn seconds(text: &str) -> Result<u64, String> {
     let seconds = text.parse::<u64>().ok().filter(|seconds| (1..=SECONDS_MAX).contains(seconds));
     seconds.ok_or_else(|| format!("\"{text}\" is not a number of seconds from 1 to {SECONDS_MAX}"))
+}
+
+/// So many of something.
+pub(crate) fn count(text: &str) -> Result<u32, String> {
+    let count = text.parse::<u32>().ok().filter(|count| *count > 0);
+    count.ok_or_else(|| format!("\"{text}\" is not a number from 1 to {}", u32::MAX))
 }
 
 /// A day is as long as anything may take.
@@ -216,6 +230,8 @@ mod tests {
         assert!(Form::Size { min: 10 }.check("9").is_err());
         assert_eq!(seconds("60"), Ok(60));
         assert!(seconds("0").is_err() && seconds("1d").is_err());
+        assert_eq!(count("8"), Ok(8));
+        assert!(count("0").is_err() && count("-1").is_err() && count("many").is_err());
     }
 
     #[test]
@@ -235,6 +251,7 @@ mod tests {
             (Form::Switch, "false"),
             (Form::Size { min: 0 }, "64MiB"),
             (Form::Seconds, "60"),
+            (Form::Count, "8"),
             (Form::Words(&["a", "b"]), "a,b"),
             (Form::Word(&["a"]), "a"),
         ] {

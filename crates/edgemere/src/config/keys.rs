@@ -152,6 +152,27 @@ pub(crate) static AGENT_ACCESS: Key = Key {
     default: Default::Fixed("read"),
 };
 
+/// The calls of agents at once.
+pub(crate) static AGENT_CALLS: Key = Key {
+    name: "agent-calls",
+    variable: "EDGEMERE_AGENT_CALLS",
+    value_name: "N",
+    help: "How many calls the agents of one user may have under way; one more is refused",
+    form: Form::Count,
+    default: Default::Fixed("64"),
+};
+
+/// The calls of agents in a second.
+pub(crate) static AGENT_RATE: Key = Key {
+    name: "agent-rate",
+    variable: "EDGEMERE_AGENT_RATE",
+    value_name: "N",
+    help: "How many calls the agents of one user may begin in a second, on average; who is faster is told \
+           when to come back",
+    form: Form::Count,
+    default: Default::Fixed("100000"),
+};
+
 /// The file of tools for agents.
 pub(crate) static TOOLS: Key = Key {
     name: "tools",
@@ -286,7 +307,7 @@ pub(crate) static LOG_FORMAT: Key = Key {
 };
 
 /// Every key. A default may depend only on keys before.
-pub(crate) static ALL: [&Key; 26] = [
+pub(crate) static ALL: [&Key; 28] = [
     &NAME,
     &ROLE,
     &DATA,
@@ -300,6 +321,8 @@ pub(crate) static ALL: [&Key; 26] = [
     &REGISTER,
     &ACCESS,
     &AGENT_ACCESS,
+    &AGENT_CALLS,
+    &AGENT_RATE,
     &TOOLS,
     &CLI_TOOLS,
     &QUERY_MEMORY,

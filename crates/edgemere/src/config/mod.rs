@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 pub(crate) use self::file::FILE_NAME;
 pub(crate) use self::flags::{CallKeys, ClientKeys, DataKeys, Flags, LogKeys, NodeKeys, ToolKeys};
 pub(crate) use self::folders::state_folder;
-pub(crate) use self::form::{address, node_url, seconds, size};
+pub(crate) use self::form::{address, count, node_url, seconds, size};
 use self::key::Default;
 pub(crate) use self::key::Key;
 pub(crate) use self::write::{show, template};

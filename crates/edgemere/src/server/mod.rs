@@ -76,6 +76,8 @@ pub(crate) struct Options {
     pub(crate) access: Access,
     /// What agents may do.
     pub(crate) agent_access: Access,
+    /// What agents may use.
+    pub(crate) agents: mcp_serve::Limits,
     /// The tools for agents.
     pub(crate) tools: Origin,
     /// Tools for agents that come from elsewhere.
@@ -136,7 +138,7 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
     let state = State::new(Arc::clone(&node), options.access, options.agent_access);
     let beside = options.beside.map(|beside| beside(node.settings().http, options.agent_access));
     let beside = beside.transpose()?;
-    let mcp = Mcp::start(&state, options.tools, beside).await.map_err(BadTools)?;
+    let mcp = Mcp::start(&state, options.agents, options.tools, beside).await.map_err(BadTools)?;
     let guard = Arc::new(Guard::new(key)?);
     let http = Port {
         name: "http",

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use crate::support::{edgemere, parts, run};
 
 /// A value of every key that is not its default: as a flag, and as TOML.
-const VALUES: [(&str, &str, &str); 26] = [
+const VALUES: [(&str, &str, &str); 28] = [
     ("name", "plant 1", "\"plant 1\""),
     ("role", "master,query", "[\"master\", \"query\"]"),
     ("data", "/d", "\"/d\""),
@@ -21,6 +21,8 @@ const VALUES: [(&str, &str, &str); 26] = [
     ("register", "false", "false"),
     ("access", "read", "\"read\""),
     ("agent-access", "write", "\"write\""),
+    ("agent-calls", "8", "8"),
+    ("agent-rate", "100", "100"),
     ("tools", "/t.yaml", "\"/t.yaml\""),
     ("cli-tools", "true", "true"),
     ("query-memory", "64MiB", "\"64MiB\""),

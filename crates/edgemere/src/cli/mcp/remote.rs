@@ -5,10 +5,11 @@ use std::process::ExitCode;
 
 use edgemere_command::{Access, Principal};
 use edgemere_tools::{Executor, Live, Offer, Origin, agent, programs_ended};
-use mcp_serve::{Limits, Server};
+use mcp_serve::Server;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::client_runtime;
+use crate::cli::node::agents;
 use crate::cli::signals::Signals;
 use crate::config::{self, Config, keys};
 use crate::failure::Failure;
@@ -30,7 +31,7 @@ async fn serve(config: &Config) -> anyhow::Result<ExitCode> {
     let access: Access = config.text(&keys::AGENT_ACCESS).parse().map_err(Failure::input)?;
     let executor =
         Executor::new(remote::connect(url).await?, Principal::new(agent().name(), access));
-    let server = Server::new(mcp::identity(), Limits::default());
+    let server = Server::new(mcp::identity(), agents(config)?);
     let offer = Offer::new(executor, &server);
     let tools = Origin::of(config.get(&keys::TOOLS));
     let live = Live::start(server.clone(), offer, tools).await.map_err(BadTools)?;

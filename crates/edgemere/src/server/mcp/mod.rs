@@ -69,10 +69,11 @@ impl Mcp {
     /// Loads the tools and is ready to serve them. A bad file is an error.
     pub(super) async fn start(
         state: &Arc<State>,
+        limits: Limits,
         tools: Origin,
         beside: Option<clap_serve::Tools>,
     ) -> Result<Self, Problems> {
-        let server = Server::new(identity(), Limits::default());
+        let server = Server::new(identity(), limits);
         let commands = Arc::new(NodeCommands(Arc::clone(state)));
         let executor = Executor::new(commands, agent(state));
         let offer = Offer::new(executor, &server);

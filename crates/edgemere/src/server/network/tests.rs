@@ -37,6 +37,7 @@ fn options(data: &Path, network: SocketAddr, key: Option<String>) -> Options {
         register: true,
         access: Access::Admin,
         agent_access: Access::Read,
+        agents: mcp_serve::Limits::default(),
         beside: None,
         tools: edgemere_tools::Origin::default(),
         storage: storage::Options::default(),

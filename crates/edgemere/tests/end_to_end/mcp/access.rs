@@ -43,6 +43,22 @@ async fn a_toolset_offers_its_tools_alone() {
 }
 
 #[tokio::test]
+async fn agents_have_as_many_calls_as_the_node_says() {
+    let node = node_with(TOOLS, &["--agent-rate", "1"]);
+    let agent = Agent::of(&node);
+    let params = json!({ "name": "node_status", "arguments": {} });
+    let mut refused = None;
+    // Those of a second may come at once.
+    for _ in 0..20 {
+        let reply = agent.request("tools/call", params.clone()).send().await.unwrap();
+        let said: Value = reply.json().await.unwrap();
+        refused = refused.or(said.get("error").cloned());
+    }
+    let refused = refused.unwrap();
+    assert!(refused["data"]["retryAfterMs"].as_u64().is_some(), "{refused}");
+}
+
+#[tokio::test]
 async fn pages_of_others_get_nothing() {
     let node = node_with(TOOLS, &[]);
     let agent = Agent::of(&node);

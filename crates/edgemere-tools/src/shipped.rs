@@ -1,5 +1,7 @@
 //! The files of tools that come with Edgemere, under the words by which they are named.
 
+use crate::file::source::Source;
+
 /// A file that comes with Edgemere.
 #[derive(Debug)]
 pub(crate) struct Shipped {
@@ -8,6 +10,13 @@ pub(crate) struct Shipped {
     /// What it is called where something is told of it.
     pub(crate) name: &'static str,
     pub(crate) text: &'static str,
+}
+
+impl Shipped {
+    /// Its text, which is known to be right.
+    pub(crate) fn source(&self) -> Source {
+        Source { name: self.name.to_owned(), text: self.text.to_owned(), is_proven: true }
+    }
 }
 
 /// The tools that every node has.

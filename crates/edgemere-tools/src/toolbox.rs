@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::arguments::ArgumentErrors;
 use crate::bound::Bound;
 use crate::check;
+use crate::file::source::Source;
 use crate::file::surroundings::Surroundings;
 use crate::file::{self, Files};
 use crate::problem::Problems;
@@ -44,7 +45,8 @@ impl Toolbox {
         text: &str,
         surroundings: &Surroundings,
     ) -> Result<Self, Problems> {
-        Self::of(file::read_text(name, text, surroundings)?)
+        let (name, text) = (name.to_owned(), text.to_owned());
+        Self::of(file::read_text(Source { name, text, is_proven: false }, surroundings)?)
     }
 
     /// The tools that come with Edgemere.
@@ -58,7 +60,7 @@ impl Toolbox {
     }
 
     fn shipped(file: &Shipped) -> Result<Self, Problems> {
-        Self::from_text(file.name, file.text, &Surroundings::empty())
+        Self::of(file::read_text(file.source(), &Surroundings::empty())?)
     }
 
     fn of(files: Files) -> Result<Self, Problems> {

@@ -62,6 +62,17 @@ fn golden(path: &Path, text: &str) {
     assert_eq!(text, expected, "{}: run with UPDATE_GOLDENFILES=1", path.display());
 }
 
+/// No node checks again what comes with Edgemere.
+#[test]
+fn the_files_that_come_with_edgemere_are_right() {
+    for file in ["tools.yaml", "edgelake.yaml"] {
+        let text = fs::read_to_string(folder(file)).unwrap();
+        let toolbox = Toolbox::from_text(file, &text, &Surroundings::empty());
+        let toolbox = toolbox.unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!(toolbox.tools().len(), 19);
+    }
+}
+
 #[test]
 fn every_bad_file_is_told_all_that_is_wrong() {
     let around = Surroundings::of([

@@ -4,10 +4,10 @@
 mod defaults;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use jsonschema::Validator;
 use jsonschema::error::ValidationErrorKind;
+use jsonschema::{ValidationError, Validator};
 use serde_json::{Map, Value};
 
 use crate::words::{Fault, Wrong, faults};
@@ -76,15 +76,22 @@ impl std::error::Error for ArgumentErrors {}
 #[derive(Clone, Debug)]
 pub(crate) struct Arguments {
     schema: Arc<Value>,
-    validator: Arc<Validator>,
+    /// None when the schema is none, which is known before anything is called.
+    validator: Arc<OnceLock<Option<Validator>>>,
 }
 
 impl Arguments {
     /// Of a schema; what is wrong with the schema otherwise.
     pub(crate) fn of(schema: &Map<String, Value>) -> Result<Self, Vec<Fault>> {
         let schema = Value::Object(schema.clone());
-        let validator = compile(&schema)?;
+        let validator = OnceLock::from(Some(compile(&schema)?));
         Ok(Self { schema: Arc::new(schema), validator: Arc::new(validator) })
+    }
+
+    /// Of a schema that is known to be one: it is compiled with the first call, and takes no memory
+    /// before.
+    pub(crate) fn of_proven(schema: &Map<String, Value>) -> Self {
+        Self { schema: Arc::new(Value::Object(schema.clone())), validator: Arc::default() }
     }
 
     /// The arguments with their defaults, and all that is wrong with them.
@@ -95,10 +102,18 @@ impl Arguments {
         let mut arguments = arguments.clone();
         defaults::drop_nulls(&mut arguments, &self.schema);
         let mut arguments = Value::Object(arguments);
-        let errors = self.validator.iter_errors(&arguments);
-        let faults: Vec<_> =
-            errors.flat_map(|error| faults(&error, &self.schema, "argument")).collect();
-        let errors = faults.into_iter().map(|fault| self.told(fault)).collect();
+        let errors = match self.validator.get_or_init(|| build(&self.schema).ok()) {
+            Some(validator) => {
+                let errors = validator.iter_errors(&arguments);
+                let faults = errors.flat_map(|error| faults(&error, &self.schema, "argument"));
+                faults.map(|fault| self.told(fault)).collect()
+            }
+            None => vec![self.told(Fault {
+                pointer: String::new(),
+                what: Wrong::Value("the schema is none".into()),
+                hint: None,
+            })],
+        };
         defaults::apply(&mut arguments, &self.schema);
         match arguments {
             Value::Object(arguments) => (arguments, ArgumentErrors(errors)),
@@ -145,8 +160,7 @@ pub(crate) fn compile(schema: &Value) -> Result<Validator, Vec<Fault>> {
     if !faults.is_empty() {
         return Err(faults);
     }
-    let validator = jsonschema::options().with_draft(jsonschema::Draft::Draft202012).build(schema);
-    validator.map_err(|error| {
+    build(schema).map_err(|error| {
         let message = match error.kind() {
             ValidationErrorKind::Referencing(_) => "a \"$ref\" leads to nothing in it".to_owned(),
             _ => error.to_string(),
@@ -154,6 +168,10 @@ pub(crate) fn compile(schema: &Value) -> Result<Validator, Vec<Fault>> {
         let pointer = error.instance_path().as_str().to_owned();
         vec![not_a_schema(Fault { pointer, what: Wrong::Value(message), hint: None })]
     })
+}
+
+fn build(schema: &Value) -> Result<Validator, ValidationError<'static>> {
+    jsonschema::options().with_draft(jsonschema::Draft::Draft202012).build(schema)
 }
 
 fn not_a_schema(fault: Fault) -> Fault {

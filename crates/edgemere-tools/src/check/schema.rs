@@ -32,6 +32,10 @@ pub(super) fn input(
     if required.is_empty() {
         schema.shift_remove("required");
     }
+    if checking.file.source.is_proven {
+        let arguments = Arguments::of_proven(&schema);
+        return Some((schema, arguments));
+    }
     match Arguments::of(&schema) {
         Ok(arguments) => {
             defaults_fit(checking, &pointer, &properties);

@@ -51,7 +51,7 @@ pub(super) fn command(
     let mut trial = Trial { draft, known, file: checking.file, problems: Vec::new() };
     let (mut names, mut answers) = (BTreeSet::new(), None);
     if trial.uses() {
-        for arguments in trial.combinations() {
+        for arguments in trial.tried() {
             let Some((name, gives)) = trial.as_command(&arguments, effect) else { continue };
             names.insert(name);
             answers = Some(answers.map_or(gives, |answers: Answers| answers.or(gives)));
@@ -126,6 +126,16 @@ impl Trial<'_> {
         self.problems.len() == before
     }
 
+    /// The arguments to try. What is proven is only asked what it is.
+    fn tried(&self) -> Vec<Map<String, Value>> {
+        let mut combinations = self.combinations();
+        let before = match self.file.source.is_proven {
+            true => combinations.len().saturating_sub(1),
+            false => 0,
+        };
+        combinations.split_off(before)
+    }
+
     /// The arguments to try: all that are always given, with each set of the others.
     fn combinations(&self) -> Vec<Map<String, Value>> {
         let uses = self.draft.pieces.uses();
@@ -177,7 +187,7 @@ impl Trial<'_> {
     ) -> Option<(&'static str, Answers)> {
         let printed = self.printed(arguments)?;
         let command = self.parsed(&printed, &printed.text, 0)?;
-        if let Some((query, at)) = &printed.query {
+        if let Some((query, at)) = printed.query.as_ref().filter(|_| !self.file.source.is_proven) {
             self.query(query, *at);
         }
         let is_allowed = match command.effect() {

@@ -9,6 +9,9 @@ use crate::problem::Problem;
 pub(crate) struct Source {
     pub(crate) name: String,
     pub(crate) text: String,
+    /// Whether it comes with Edgemere: that it is right is proven by a test, and not again by every node
+    /// that starts.
+    pub(crate) is_proven: bool,
 }
 
 /// A place, in lines and columns from 1.

@@ -272,7 +272,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Value, Vec<String>> {
-        let source = Source { name: "t".into(), text: text.into() };
+        let source = Source { name: "t".into(), text: text.into(), is_proven: false };
         let told = |problems: Vec<Problem>| {
             let told = problems.iter().map(|p| format!("{}:{} {}", p.line, p.column, p.message));
             told.collect()

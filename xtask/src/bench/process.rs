@@ -32,6 +32,11 @@ pub(super) fn memory(pid: u32) -> Memory {
     read_memory(pid, "VmRSS:")
 }
 
+/// What is resident now and is not of files: what the process has made itself.
+pub(super) fn own_memory(pid: u32) -> Memory {
+    read_memory(pid, "RssAnon:")
+}
+
 /// The most that was resident since the process began, or since [`forget_peak`].
 pub(super) fn peak(pid: u32) -> Memory {
     read_memory(pid, "VmHWM:")

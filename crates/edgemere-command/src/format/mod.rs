@@ -113,6 +113,8 @@ pub struct Rendered {
 pub enum Content {
     /// All of it.
     Whole(String),
+    /// All of it, as JSON that nobody has written yet.
+    Value(Value),
     /// Piece by piece, for as long as somebody takes them.
     Stream(BoxStream<'static, Result<Vec<u8>, Error>>),
 }
@@ -121,6 +123,7 @@ impl std::fmt::Debug for Content {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Whole(text) => f.debug_tuple("Whole").field(text).finish(),
+            Self::Value(value) => f.debug_tuple("Value").field(value).finish(),
             Self::Stream(_) => f.write_str("Stream"),
         }
     }
@@ -158,8 +161,8 @@ impl Rendered {
         Self::new(Media::Text, Content::Whole(body))
     }
 
-    fn json(value: &Value) -> Self {
-        Self::new(Media::Json, Content::Whole(value.to_string()))
+    fn json(value: Value) -> Self {
+        Self::new(Media::Json, Content::Value(value))
     }
 
     /// The whole content as text.
@@ -167,6 +170,7 @@ impl Rendered {
         let is_parquet = self.media == Media::Parquet;
         let mut stream = match self.content {
             Content::Whole(text) => return Ok(text),
+            Content::Value(value) => return Ok(value.to_string()),
             Content::Stream(stream) => stream,
         };
         let mut bytes = Vec::new();
@@ -201,7 +205,10 @@ impl Rendered {
     }
 
     /// The whole content as a value: JSON as it is, all else as text.
-    pub(crate) async fn into_value(self) -> Result<Value, Error> {
+    pub async fn into_value(self) -> Result<Value, Error> {
+        if let Content::Value(value) = self.content {
+            return Ok(value);
+        }
         let is_json = self.media == Media::Json;
         let text = self.into_text().await?;
         let value = is_json.then(|| serde_json::from_str(&text).ok()).flatten();
@@ -226,21 +233,21 @@ pub(crate) fn render(reply: Reply, output: &Output) -> Result<Rendered, Error> {
 /// The looks of a reply that is not a query's.
 pub(crate) fn render_small(reply: Reply, output: &Output) -> Rendered {
     if let Some(attribute) = &output.extract {
-        return Rendered::json(&mcp::extract(reply, attribute));
+        return Rendered::json(mcp::extract(reply, attribute));
     }
     match output.format {
         None => own_looks(reply),
         Some(Format::Table) => people(reply),
-        Some(Format::List) => Rendered::json(&to_list(to_json(reply))),
-        Some(Format::Mcp | Format::McpColumns) => Rendered::json(&mcp::to_mcp(reply)),
-        Some(_) => Rendered::json(&to_json(reply)),
+        Some(Format::List) => Rendered::json(to_list(to_json(reply))),
+        Some(Format::Mcp | Format::McpColumns) => Rendered::json(mcp::to_mcp(reply)),
+        Some(_) => Rendered::json(to_json(reply)),
     }
 }
 
 /// Without a format: text for people, but policies are JSON, as EdgeLake's users expect.
 fn own_looks(reply: Reply) -> Rendered {
     match reply.body {
-        Body::Policies(_) => Rendered::json(&to_json(reply)),
+        Body::Policies(_) => Rendered::json(to_json(reply)),
         _ => people(reply),
     }
 }
@@ -250,7 +257,7 @@ fn people(reply: Reply) -> Rendered {
         // Rows were shown before anything else was looked at.
         Body::Done | Body::Rows(_) | Body::Collected(..) => Rendered::text(String::new()),
         Body::Text(text) => Rendered::text(text),
-        Body::Json(value) => Rendered::json(&value),
+        Body::Json(value) => Rendered::json(value),
         Body::Table(table) => Rendered::text(table.to_string()),
         Body::Policies(policies) => Rendered::text(table::of_policies(&policies).to_string()),
         Body::Nodes(replies) => people_of_nodes(&replies),
@@ -261,7 +268,7 @@ fn people(reply: Reply) -> Rendered {
 fn people_of_nodes(replies: &[NodeReply]) -> Rendered {
     let is_text = |reply: &NodeReply| !matches!(&reply.answer, Ok(value) if !value.is_string());
     if !replies.iter().all(is_text) {
-        return Rendered::json(&nodes_to_json(replies));
+        return Rendered::json(nodes_to_json(replies));
     }
     let mut text = String::new();
     for NodeReply { address, answer } in replies {

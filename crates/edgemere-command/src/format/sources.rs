@@ -75,7 +75,7 @@ pub(super) fn names(operators: &[Operator]) -> Vec<String> {
 }
 
 /// The operators whose rows are left out.
-pub(super) fn missing(shares: Vec<Share>) -> Vec<Operator> {
+fn missing(shares: Vec<Share>) -> Vec<Operator> {
     let missing = shares.into_iter().filter(|share| share.state == State::Missing);
     missing.map(|share| share.operator).collect()
 }

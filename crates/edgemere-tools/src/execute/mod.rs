@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use edgemere_command::results::ResultRows;
-use edgemere_command::{Access, Command, Kind, Media, Principal, Rendered, Request};
+use edgemere_command::{Access, Command, Kind, Principal, Rendered, Request};
 use mcp_serve::{Call, Outcome};
 use serde_json::Value;
 
@@ -161,7 +161,7 @@ impl Executor {
         testing: Testing<'_>,
     ) -> Result<Outcome, Failure> {
         let sources = reply.sources.clone();
-        let reply = read(reply).await?;
+        let reply = reply.into_value().await?;
         testing.replied(&reply);
         let answer = match tool.parser() {
             Some(parser) => parser
@@ -212,14 +212,6 @@ fn checked(bound: &Bound) -> Result<&Command, Failure> {
         return Err(Failure::new(Kind::Internal, message, None));
     }
     Ok(command)
-}
-
-/// A reply as a value: JSON as it is, all else as text.
-pub(crate) async fn read(reply: Rendered) -> Result<Value, Failure> {
-    let is_json = reply.media == Media::Json;
-    let text = reply.into_text().await?;
-    let value = is_json.then(|| serde_json::from_str(&text).ok()).flatten();
-    Ok(value.unwrap_or(Value::String(text)))
 }
 
 fn cancelled() -> Failure {

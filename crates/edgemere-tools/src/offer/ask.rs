@@ -4,7 +4,6 @@ use edgemere_command::{Principal, Request, words};
 use serde_json::Value;
 
 use crate::commands::{Commands, Failure};
-use crate::execute::read;
 
 /// A table of the network.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,7 +23,7 @@ pub(super) async fn ask(
         destination: destination.map(ToOwned::to_owned),
         ..Request::new(command, principal.clone())
     };
-    read(commands.reply(&request).await?).await
+    Ok(commands.reply(&request).await?.into_value().await?)
 }
 
 /// The tables of the network, in their order.

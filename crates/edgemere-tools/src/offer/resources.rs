@@ -6,7 +6,8 @@ use mcp_serve::{BoxFuture, Context, Fault, Link, ResourceContent, ResourceTempla
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
-use crate::execute::{Executor, read};
+use crate::commands::Failure;
+use crate::execute::Executor;
 use crate::toolbox::{Resource, Toolbox};
 
 /// Where the file of tools is.
@@ -41,7 +42,7 @@ impl Declared {
         let request = self.executor.request(&bound, &self.executor.principal_of(context));
         let reply = self.executor.commands().reply(&request).await;
         let value = match reply {
-            Ok(reply) => read(reply).await,
+            Ok(reply) => reply.into_value().await.map_err(Failure::from),
             Err(failure) => Err(failure),
         };
         let value = value.map_err(|failure| Fault::internal(failure.text()))?;

@@ -170,6 +170,7 @@ pub(super) fn answer(rendered: Rendered) -> Response {
     let (asked, missing) = (rendered.sources.asked(), rendered.sources.missing());
     let body = match rendered.content {
         Content::Whole(text) => Body::from(text),
+        Content::Value(value) => Body::from(value.to_string()),
         Content::Stream(pieces) => Body::from_stream(pieces.or_else(async |error| {
             // The reply is cut off in the middle, so that it does not look whole. What came before is
             // sent first, which happens when there is nothing more for a moment.

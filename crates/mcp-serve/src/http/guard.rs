@@ -8,12 +8,16 @@ use std::{
 
 use axum::{
     body::{Body, Bytes, HttpBody},
-    extract::{Request, State},
+    extract::Request,
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
-    middleware::Next,
     response::{IntoResponse, Response},
 };
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, Either, ready},
+};
 use http_body::{Frame, SizeHint};
+use tower::Service;
 
 use super::reply;
 use crate::{Access, core::Core, figures::Counters};
@@ -22,29 +26,65 @@ use crate::{Access, core::Core, figures::Counters};
 const PAGE_HEADERS: &str = "accept, authorization, content-type, last-event-id, \
      mcp-method, mcp-name, mcp-protocol-version, mcp-session-id";
 
-pub(super) async fn guard(
-    State(shared): State<Arc<(Access, Arc<Core>)>>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let (access, core) = &*shared;
-    if let Err(what) = access.check(request.headers()) {
-        core.counters.refused_foreign.add(1);
-        return reply::error(StatusCode::FORBIDDEN, reply::INVALID_REQUEST, &what, None);
+/// Passes on what may ask. A service and not a function of axum's: what comes from no page, which is
+/// nearly everything, costs no box.
+#[derive(Clone)]
+pub(super) struct Guard<S> {
+    pub(super) inner: S,
+    pub(super) shared: Arc<(Access, Arc<Core>)>,
+}
+
+impl<S> Service<Request> for Guard<S>
+where
+    S: Service<Request, Response = Response>,
+    S::Future: Send + 'static,
+    S::Error: Send + 'static,
+{
+    type Response = Response;
+    type Error = S::Error;
+    type Future = Either<S::Future, BoxFuture<'static, Result<Response, S::Error>>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
     }
-    if core.closing.is_cancelled() {
-        let message = "the server is ending";
-        return reply::error(StatusCode::SERVICE_UNAVAILABLE, reply::REFUSED, message, None);
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let (access, core) = &*self.shared;
+        if let Err(what) = access.check(request.headers()) {
+            core.counters.refused_foreign.add(1);
+            let refused = reply::error(StatusCode::FORBIDDEN, reply::INVALID_REQUEST, &what, None);
+            return Either::Right(ready(Ok(refused)).boxed());
+        }
+        if core.closing.is_cancelled() {
+            let (status, message) = (StatusCode::SERVICE_UNAVAILABLE, "the server is ending");
+            let refused = reply::error(status, reply::REFUSED, message, None);
+            return Either::Right(ready(Ok(refused)).boxed());
+        }
+        let Some(page) = request.headers().get(header::ORIGIN).cloned() else {
+            return Either::Left(self.inner.call(request));
+        };
+        let answered = match request.method() == Method::OPTIONS {
+            true => Either::Left(ready(Ok(StatusCode::NO_CONTENT.into_response()))),
+            false => Either::Right(self.inner.call(request)),
+        };
+        let allowed = async move {
+            let mut response = answered.await?;
+            allow_page(response.headers_mut(), page);
+            Ok(response)
+        };
+        Either::Right(allowed.boxed())
     }
-    let page = request.headers().get(header::ORIGIN).cloned();
-    let mut response = match (request.method() == Method::OPTIONS, &page) {
-        (true, Some(_)) => StatusCode::NO_CONTENT.into_response(),
-        _ => next.run(request).await,
-    };
-    if let Some(page) = page {
-        allow_page(response.headers_mut(), page);
+}
+
+/// Counts the bytes of a response: at once where it is known how many they are.
+pub(super) fn metered(response: Response, counters: &Arc<Counters>) -> Response {
+    match response.body().size_hint().exact() {
+        Some(bytes) => {
+            counters.bytes_out.add(bytes);
+            response
+        }
+        None => response.map(|body| Body::new(Metered { body, counters: counters.clone() })),
     }
-    response.map(|body| Body::new(Metered { body, counters: core.counters.clone() }))
 }
 
 /// Lets a page that may ask read the reply.

@@ -10,10 +10,12 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    middleware::from_fn_with_state,
     routing::{any, get, post},
 };
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tower::ServiceBuilder;
+
+use self::guard::Guard;
 
 use crate::{Access, Principal, core::Core, handler::Handler, session::Manager};
 
@@ -41,7 +43,10 @@ pub(crate) fn router(core: Arc<Core>, access: Access) -> Router {
         .disable_allowed_origins();
     let (factory, sessions) = (handler.clone(), Arc::new(Manager(core.sessions.clone())));
     let service = StreamableHttpService::new(move || Ok(factory.clone()), sessions, config);
-    let guard = from_fn_with_state(Arc::new((access, core.clone())), guard::guard);
+    let (shared, counters) = (Arc::new((access, core.clone())), core.counters.clone());
+    let layers = ServiceBuilder::new()
+        .map_response(move |response| guard::metered(response, &counters))
+        .layer_fn(move |inner| Guard { inner, shared: shared.clone() });
     Router::new()
         .route("/mcp", any(endpoint::all_tools))
         .route("/mcp/", any(endpoint::all_tools))
@@ -51,6 +56,6 @@ pub(crate) fn router(core: Arc<Core>, access: Access) -> Router {
         .route("/messages/", post(sse::message_by_query))
         .route("/mcp/sse", get(sse::open_below_mcp))
         .route("/mcp/messages/{id}", post(sse::message_by_path))
-        .layer(guard)
+        .layer(layers)
         .with_state(Arc::new(Http { core, handler, service }))
 }

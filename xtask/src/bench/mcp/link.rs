@@ -12,6 +12,9 @@ use crate::{
     node::{Joining, Node},
 };
 
+/// How often it is looked at the memory on the way.
+const LOOKS: usize = 5;
+
 pub(super) fn run(binary: &Path, args: &Args) -> Result<()> {
     let wanted = args.rows * 2;
     let node = Node::join(binary, SPEC, Joining::First)?;
@@ -25,10 +28,13 @@ pub(super) fn run(binary: &Path, args: &Args) -> Result<()> {
     let answered = begin.elapsed();
     let connection = Connection::open(node.bound.http)?;
     let request = connection.request(&format!("GET {path}"), &[], "");
-    let (mut lines, mut first) = (0, None);
+    let (mut lines, mut first, mut own) = (0, None, Vec::new());
     connection.pieces(&request, |piece| {
         first.get_or_insert_with(|| begin.elapsed());
         lines += piece.iter().filter(|byte| **byte == b'\n').count();
+        if lines * LOOKS > wanted * own.len() {
+            own.push(process::own_memory(node.pid()).to_string());
+        }
         interrupt::check()
     })?;
     let elapsed = begin.elapsed();
@@ -43,6 +49,7 @@ pub(super) fn run(binary: &Path, args: &Args) -> Result<()> {
         seconds(elapsed)
     );
     row(&format!("{} rows through the link", thousands(wanted as f64)), &value);
+    row("its own memory, meanwhile", &own.join(", "));
     let peak = process::peak(node.pid());
     row("peak memory of the node for it", &format!("{peak}, {} above idle", peak.above(idle)));
     Ok(())

@@ -139,6 +139,7 @@ async fn events(state: &Arc<State>, request: &Request) -> Result<Response, Failu
             Content::Stream(once(first).chain(messages).boxed())
         }
         Content::Whole(messages) => Content::Whole(format!("{names}\n{messages}")),
+        Content::Value(message) => Content::Whole(format!("{names}\n{message}")),
     };
     Ok(answer(Rendered { content, ..rendered }.holding(permit)))
 }

@@ -36,6 +36,9 @@ impl Provenance {
         let rows_scanned = shares.iter().map(|share| share.rows_read.max(share.rows)).sum();
         let rows_scanned = Some(rows_scanned);
         let mut provenance = Self { time, rows_scanned, ..Self::default() };
+        // In the order of their names: the same question has the same answer.
+        let mut shares: Vec<_> = shares.iter().collect();
+        shares.sort_by(|a, b| a.operator.name.cmp(&b.operator.name));
         for share in shares {
             let name = share.operator.name.clone();
             provenance.asked.push(name.clone());

@@ -105,7 +105,7 @@ impl Live {
     /// Loads and offers tools. A bad file is an error and nothing is offered.
     pub async fn start(server: Server, offer: Offer, origin: Origin) -> Result<Self, Problems> {
         let before = match &origin {
-            Origin::File(path) => stamps(std::slice::from_ref(path)),
+            Origin::File(path) => stamps(&[path.canonicalize().unwrap_or_else(|_| path.clone())]),
             Origin::Builtin | Origin::Edgelake => Vec::new(),
         };
         let toolbox = load(&origin).await?;

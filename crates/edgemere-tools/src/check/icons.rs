@@ -16,6 +16,10 @@ fn icon(checking: &mut Checking<'_>, pointer: &str, form: &IconForm) -> Icon {
         let message = "clients show no picture from there";
         let hint = "write an address as https://… or data:image/png;base64,…".to_owned();
         checking.wrong(&format!("{pointer}/src"), message, Some(hint));
+    } else if let Some(illegal) = form.src.chars().find(|c| !is_of_address(*c)) {
+        let message = format!("an address cannot have {illegal:?} in it");
+        let hint = "write it in percent signs: %20 is a space".to_owned();
+        checking.wrong(&format!("{pointer}/src"), message, Some(hint));
     }
     for (index, size) in form.sizes.iter().enumerate() {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -35,4 +39,9 @@ fn icon(checking: &mut Checking<'_>, pointer: &str, form: &IconForm) -> Icon {
             ThemeForm::Dark => Theme::Dark,
         }),
     }
+}
+
+/// Whether a character may stand in a URI as it is.
+fn is_of_address(c: char) -> bool {
+    c.is_ascii_graphic() && !"\"<>\\^`{|}".contains(c)
 }

@@ -29,11 +29,11 @@ truncated is true, next_cursor gives more rows through fetch_rows.";
 
 /// Machines around a lake, as a picture that needs no request.
 const ICON: &str = concat!(
-    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E",
-    "%3Crect width='32' height='32' rx='7' fill='%230b4f6c'/%3E",
-    "%3Cpath d='M5 18q5.5-5 11 0t11 0v5q-5.5 5-11 0t-11 0z' fill='%2301baef'/%3E",
-    "%3Cg fill='%23fff'%3E%3Ccircle cx='8' cy='10' r='2.5'/%3E%3Ccircle cx='16' cy='7' r='2.5'/%3E",
-    "%3Ccircle cx='24' cy='10' r='2.5'/%3E%3C/g%3E%3C/svg%3E"
+    "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%2032%203",
+    "2'%3E%3Crect%20width='32'%20height='32'%20rx='7'%20fill='%230b4f6c'/%3E%3Cpath%20d='M5",
+    "%2018q5.5-5%2011%200t11%200v5q-5.5%205-11%200t-11%200z'%20fill='%2301baef'/%3E%3Cg%20fil",
+    "l='%23fff'%3E%3Ccircle%20cx='8'%20cy='10'%20r='2.5'/%3E%3Ccircle%20cx='16'%20cy='7'%20r=",
+    "'2.5'/%3E%3Ccircle%20cx='24'%20cy='10'%20r='2.5'/%3E%3C/g%3E%3C/svg%3E"
 );
 
 /// What clients are told of the server.
@@ -157,5 +157,16 @@ fn known(agent: Principal) -> impl Fn(Request) -> Request + Clone {
         request.extensions_mut().insert(name.clone());
         request.extensions_mut().insert(agent.clone());
         request
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_icon_is_an_address() {
+        let is_legal = |b: u8| b.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&b);
+        assert!(ICON.starts_with("data:image/svg+xml,") && ICON.bytes().all(is_legal), "{ICON}");
     }
 }

@@ -28,7 +28,7 @@ pub struct Limits {
     /// How long an answer in a session is waited for before a stream is begun for it. One that comes
     /// sooner, with nothing before it, is sent alone, as JSON: less work for both sides. A stream says
     /// that it is alive, and can be gone back to; what takes its time is worth one. With zero every
-    /// answer has one.
+    /// answer has one, also those to clients without a session.
     pub stream_after: Duration,
     /// The resources that one session, or one stream, may be subscribed to.
     pub subscriptions_max: usize,

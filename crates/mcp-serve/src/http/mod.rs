@@ -35,7 +35,7 @@ pub(crate) fn router(core: Arc<Core>, access: Access) -> Router {
     let handler = Handler { core: core.clone(), principal: Principal::default() };
     // Hosts, origins and lengths are checked for all routes before rmcp is asked.
     let config = StreamableHttpServerConfig::default()
-        .with_json_response(true)
+        .with_json_response(!core.limits.stream_after.is_zero())
         .with_sse_keep_alive(Some(core.limits.keep_alive))
         .with_cancellation_token(core.closing.child_token())
         .with_max_request_body_bytes(usize::MAX)

@@ -4,6 +4,7 @@
 //! It prints tables and asserts nothing: numbers of a busy machine are to be compared, not passed.
 
 mod commands;
+mod compare;
 mod connection;
 mod duckdb;
 mod ingest;
@@ -34,6 +35,9 @@ pub(crate) struct Args {
     /// Measure this program instead of building one
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
+    /// Another build, which the part "compare" asks in turn with the one that is measured
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
     /// How long each measurement of many requests lasts
     #[arg(long, default_value_t = 5)]
     seconds: u64,
@@ -65,6 +69,7 @@ const PARTS: &[Part] = &[
     Part { name: "stream", title: "All rows out", run: stream::run },
     Part { name: "network", title: "Two operators as one database", run: network::run },
     Part { name: "mcp", title: "What agents wait for", run: mcp::run },
+    Part { name: "compare", title: "Before and after", run: compare::run },
     Part { name: "tables", title: "A start with many tables", run: tables::run },
 ];
 
@@ -80,7 +85,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Some(binary) => std::path::absolute(binary)?,
         None => cargo::build_release()?,
     };
-    let is_wanted = |part: &&Part| args.only.is_empty() || args.only.iter().any(|n| n == part.name);
+    // A comparison is asked for by name: it needs a second build.
+    let is_wanted = |part: &&Part| match args.only.is_empty() {
+        true => part.name != "compare",
+        false => args.only.iter().any(|name| name == part.name),
+    };
     for part in PARTS.iter().filter(is_wanted) {
         println!("\n### {}\n\n| measure | value |\n|---|---|", part.title);
         (part.run)(&binary, args)?;

@@ -86,20 +86,33 @@ fn small(binary: &Path) -> Result<()> {
 }
 
 /// A master, two operators and a query node.
-struct Network {
+pub(super) struct Network {
     query: Node,
     operators: [Node; 2],
     _master: Node,
 }
 
 impl Network {
-    fn start(binary: &Path) -> Result<Self> {
+    pub(super) fn start(binary: &Path) -> Result<Self> {
         let master = Node::join(binary, Spec { name: "master", role: "master" }, Joining::First)?;
         let of = Joining::Master(master.bound.network);
         let operator = |name| Node::join(binary, Spec { name, role: "operator" }, of);
         let operators = [operator("operator1")?, operator("operator2")?];
         let query = Node::join(binary, Spec { name: "query", role: "query" }, of)?;
         Ok(Self { query, operators, _master: master })
+    }
+
+    /// Where the query node is asked.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.query.bound.http
+    }
+
+    /// Stores so many rows, half of them on each operator, and waits until all of them are seen.
+    pub(super) fn load(&self, rows: usize) -> Result<()> {
+        for (operator, rows) in self.operators.iter().zip([0..rows / 2, rows / 2..rows]) {
+            rows::load(operator.bound.http, rows)?;
+        }
+        self.wait_for(rows)
     }
 
     /// Waits until the query node sees all of the rows.

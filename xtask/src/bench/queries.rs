@@ -17,7 +17,7 @@ use crate::{interrupt, node::Node};
 pub(super) const RUNS: usize = 15;
 
 /// What is asked. `{t}` is the table.
-const QUERIES: &[(&str, &str)] = &[
+pub(super) const QUERIES: &[(&str, &str)] = &[
     ("count, avg, min, max", "select count(*), avg(value), min(value), max(value) from {t}"),
     (
         "GROUP BY 1,000 devices",

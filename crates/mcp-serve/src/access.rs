@@ -1,12 +1,24 @@
 //! Whose requests are served: the names under which the server is known, and the pages that may ask.
 
-use std::net::IpAddr;
+use axum::http::{HeaderMap, HeaderName, Request, Uri, header};
 
-use axum::http::{HeaderMap, HeaderName, Uri, header, uri::Authority};
+use crate::host::{Foreign, Host, single};
 
-/// Which `Host` and `Origin` headers are served. A browser on the server's machine can reach it, so a
-/// page from anywhere could make it do so: it is known by its origin or, when its name was made
-/// to point here, by a host that is not ours. Both are answered with 403, on every route.
+/// What a browser says about where a request comes from. No page can leave it out or change it.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Which hosts and pages are served. A browser on the server's machine can reach it, so a page from
+/// anywhere could make it do so. Refused is, on every route and with every method:
+///
+/// | request | status |
+/// |---|---|
+/// | names no host, two, or two that differ (`Host`, absolute URI, `:authority`), or `user@host` | 400 |
+/// | for a host that is not ours: a page's name that was made to point here (DNS rebinding) | 403 |
+/// | with an `Origin` that is neither the server's own nor listed | 403 |
+/// | with a `Sec-Fetch-Site` other than `same-origin` and `none`, unless its `Origin` is listed | 403 |
+///
+/// The server's own origin is the host that the request itself is for, with its port. Programs send
+/// neither `Origin` nor `Sec-Fetch-Site` and are served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     pub(crate) hosts: Vec<String>,
@@ -15,7 +27,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// This machine under its own names, and pages that it serves itself, at any port.
+    /// This machine under its own names, and the pages of the server itself.
     pub fn loopback() -> Self {
         Self { hosts: Vec::new(), origins: Vec::new(), any_host: false }
     }
@@ -27,7 +39,7 @@ impl Access {
         self
     }
 
-    /// Also pages of this origin, such as `https://app.example.com`.
+    /// Also pages of this origin, such as `https://app.example.com` or `http://localhost:6274`.
     #[must_use]
     pub fn origin(mut self, origin: impl Into<String>) -> Self {
         self.origins.push(origin.into());
@@ -41,44 +53,58 @@ impl Access {
         self.any_host = true;
         self
     }
-}
 
-impl Access {
     /// Says what is foreign about a request, if anything is.
-    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), String> {
-        let text = |name: HeaderName| headers.get(name).map(|v| v.to_str().unwrap_or("?"));
-        let foreign = |what: &str, value: &str| {
-            Err(format!("the {what} \"{value}\" may not ask this server"))
-        };
-        match (text(header::ORIGIN), text(header::HOST)) {
-            (Some(origin), _) if !self.is_known_origin(origin) => foreign("origin", origin),
-            (_, Some(host)) if !self.is_known_host(host) => foreign("host", host),
-            _ => Ok(()),
+    pub fn check<B>(&self, request: &Request<B>) -> Result<(), Foreign> {
+        self.check_head(request.uri(), request.headers())
+    }
+
+    /// Whether a page of this origin may ask because it is listed.
+    pub fn is_listed(&self, origin: &str) -> bool {
+        let origin = origin.trim_end_matches('/');
+        self.origins.iter().any(|known| known.trim_end_matches('/').eq_ignore_ascii_case(origin))
+    }
+
+    fn check_head(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Foreign> {
+        let host = Host::of(uri, headers)?;
+        if !self.any_host && !self.is_ours(&host) {
+            return Err(Foreign::denied(format!("the host \"{host}\" is not this server's")));
+        }
+        match single(headers, &header::ORIGIN)? {
+            Some(origin) if self.is_listed(origin) => return Ok(()),
+            Some(origin) if !(self.is_ours(&host) && is_origin_of(origin, &host)) => {
+                return Err(Foreign::denied(format!(
+                    "the origin \"{origin}\" may not ask this server"
+                )));
+            }
+            _ => {}
+        }
+        let is_own = |site: &[u8]| matches!(site, b"same-origin" | b"none");
+        match headers.get_all(SEC_FETCH_SITE).iter().all(|site| is_own(site.as_bytes())) {
+            true => Ok(()),
+            false => Err(Foreign::denied("a page of another site may not ask this server")),
         }
     }
 
-    fn is_known_origin(&self, origin: &str) -> bool {
-        let is_listed = self.origins.iter().any(|known| known.eq_ignore_ascii_case(origin));
-        let uri = origin.parse::<Uri>().ok();
-        let is_local = uri.as_ref().and_then(Uri::authority).is_some_and(is_loopback);
-        is_listed || is_local
-    }
-
-    fn is_known_host(&self, host: &str) -> bool {
-        let Ok(authority) = host.parse::<Authority>() else { return false };
-        let name = authority.host();
-        let is_listed =
-            |known: &String| known.eq_ignore_ascii_case(host) || known.eq_ignore_ascii_case(name);
-        self.any_host || is_loopback(&authority) || self.hosts.iter().any(is_listed)
+    fn is_ours(&self, host: &Host) -> bool {
+        let text = host.to_string();
+        let is_listed = |known: &String| {
+            known.eq_ignore_ascii_case(&text) || known.eq_ignore_ascii_case(host.name())
+        };
+        host.is_loopback() || self.hosts.iter().any(is_listed)
     }
 }
 
-/// Whether this is the machine itself under one of its own names.
-fn is_loopback(authority: &Authority) -> bool {
-    let name = authority.host().trim_start_matches('[').trim_end_matches(']');
-    let is_ip = name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
-    // "user@localhost" is no host.
-    (is_ip || name.eq_ignore_ascii_case("localhost")) && !authority.as_str().contains('@')
+/// Whether a page of this origin comes from this very host and port.
+fn is_origin_of(origin: &str, host: &Host) -> bool {
+    let Some((scheme, place)) = origin.split_once("://") else { return false };
+    let usual = match scheme {
+        "http" => 80,
+        "https" => 443,
+        _ => return false,
+    };
+    let Some(page) = Host::parse(place) else { return false };
+    page.name() == host.name() && page.port().unwrap_or(usual) == host.port().unwrap_or(usual)
 }
 
 impl Default for Access {
@@ -91,42 +117,101 @@ impl Default for Access {
 mod tests {
     use super::*;
 
-    fn check(access: &Access, headers: &[(&'static str, &'static str)]) -> bool {
-        let headers = headers
-            .iter()
-            .map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()));
-        access.check(&headers.collect()).is_ok()
+    type Headers<'a> = &'a [(&'static str, &'static str)];
+
+    fn status(access: &Access, headers: Headers<'_>) -> u16 {
+        let mut request = Request::builder();
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let checked = access.check(&request.body(()).unwrap());
+        checked.map_or_else(|foreign| foreign.status.as_u16(), |()| 200)
     }
 
     #[test]
     fn this_machine_is_known_by_its_own_names_alone() {
         let access = Access::loopback();
         for host in ["127.0.0.1:80", "localhost", "LOCALHOST:8080", "[::1]:80", "127.0.0.9"] {
-            assert!(check(&access, &[("host", host)]), "{host}");
+            assert_eq!(status(&access, &[("host", host)]), 200, "{host}");
         }
-        for host in ["example.com", "10.0.0.1", "127.0.0.1.example.com", "a@localhost", "", "?"] {
-            assert!(!check(&access, &[("host", host)]), "{host}");
+        for host in ["example.com", "10.0.0.1", "127.0.0.1.example.com", "0.0.0.0:1", "localhost."]
+        {
+            assert_eq!(status(&access, &[("host", host)]), 403, "{host}");
         }
+        for host in ["a@localhost", "", "?", "localhost:x", "localhost,evil.example"] {
+            assert_eq!(status(&access, &[("host", host)]), 400, "{host}");
+        }
+        assert_eq!(status(&access, &[]), 400);
+        assert_eq!(status(&access, &[("host", "localhost"), ("host", "localhost")]), 400);
     }
 
     #[test]
-    fn pages_may_ask_when_they_are_local_or_listed() {
-        let access = Access::loopback().host("db.example.com").origin("https://app.example.com");
-        let host = ("host", "db.example.com:443");
-        assert!(check(&access, &[host]));
-        for origin in ["https://app.example.com", "http://localhost:3000"] {
-            assert!(check(&access, &[host, ("origin", origin)]), "{origin}");
+    fn pages_may_ask_when_they_are_the_servers_own_or_listed() {
+        let access = Access::loopback()
+            .host("db.example.com")
+            .origin("https://app.example.com")
+            .origin("http://localhost:6274/");
+        for (host, origin, expected) in [
+            ("localhost:32349", "http://localhost:32349", 200),
+            ("LOCALHOST:32349", "http://localhost:32349", 200),
+            ("[::1]:5", "http://[::1]:5", 200),
+            ("localhost", "http://localhost", 200),
+            ("localhost:80", "http://localhost", 200),
+            ("localhost:443", "https://localhost", 200),
+            ("db.example.com", "https://db.example.com", 200),
+            ("localhost:32349", "https://app.example.com", 200),
+            ("localhost:32349", "http://localhost:6274", 200),
+            ("localhost:32349", "http://localhost:3000", 403),
+            ("localhost:32349", "http://localhost", 403),
+            ("localhost:32349", "http://127.0.0.1:32349", 403),
+            ("127.0.0.1:32349", "http://127.0.0.2:32349", 403),
+            ("localhost:32349", "http://localhost:32349.evil.example", 403),
+            ("localhost:32349", "ftp://localhost:32349", 403),
+            ("localhost:32349", "http://user@localhost:32349", 403),
+            ("localhost:32349", "http://localhost:32349/path", 403),
+            ("localhost", "https://app.example.com.evil", 403),
+            ("localhost", "http://app.example.com", 403),
+            ("localhost", "null", 403),
+            ("localhost", "file://", 403),
+            ("localhost", "", 403),
+        ] {
+            let headers = [("host", host), ("origin", origin)];
+            assert_eq!(status(&access, &headers), expected, "{host} {origin}");
         }
-        for origin in ["https://app.example.com.evil", "http://app.example.com", "null", "file://"]
-        {
-            assert!(!check(&access, &[host, ("origin", origin)]), "{origin}");
+        let two = [("host", "localhost"), ("origin", "http://localhost"), ("origin", "http://a")];
+        assert_eq!(status(&access, &two), 400);
+    }
+
+    #[test]
+    fn what_a_browser_says_about_a_page_counts_with_and_without_its_origin() {
+        let access = Access::loopback().origin("http://localhost:6274");
+        let host = ("host", "localhost:1");
+        for (site, expected) in [
+            ("none", 200),
+            ("same-origin", 200),
+            ("same-site", 403),
+            ("cross-site", 403),
+            ("Same-Origin", 403),
+            ("", 403),
+            ("same-origin, cross-site", 403),
+        ] {
+            assert_eq!(status(&access, &[host, ("sec-fetch-site", site)]), expected, "{site}");
+            let own = ("origin", "http://localhost:1");
+            assert_eq!(status(&access, &[host, own, ("sec-fetch-site", site)]), expected, "{site}");
+            let listed = ("origin", "http://localhost:6274");
+            assert_eq!(status(&access, &[host, listed, ("sec-fetch-site", site)]), 200, "{site}");
+            let other = ("origin", "http://localhost:2");
+            assert_eq!(status(&access, &[host, other, ("sec-fetch-site", site)]), 403, "{site}");
         }
+        let two = [host, ("sec-fetch-site", "none"), ("sec-fetch-site", "cross-site")];
+        assert_eq!(status(&access, &two), 403);
     }
 
     #[test]
     fn any_host_is_no_any_origin() {
         let access = Access::loopback().any_host();
-        assert!(check(&access, &[("host", "example.com")]));
-        assert!(!check(&access, &[("host", "example.com"), ("origin", "http://example.com")]));
+        let host = ("host", "example.com");
+        assert_eq!(status(&access, &[host]), 200);
+        assert_eq!(status(&access, &[host, ("origin", "http://example.com")]), 403);
     }
 }

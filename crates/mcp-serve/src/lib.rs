@@ -66,6 +66,7 @@ mod core;
 mod fault;
 mod figures;
 mod handler;
+mod host;
 mod http;
 mod hub;
 mod identity;
@@ -96,6 +97,7 @@ pub use crate::{
     content::{Body, Content, Link, ResourceContent},
     fault::Fault,
     figures::{Figures, SessionInfo, Transport},
+    host::{Foreign, Host},
     identity::{Icon, Identity, Theme},
     limits::Limits,
     listen::serve_http,

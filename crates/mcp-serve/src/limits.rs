@@ -21,6 +21,9 @@ pub struct Limits {
     pub sessions_per_principal_max: usize,
     /// How long a session is kept that nothing is asked in and nobody listens to.
     pub session_idle_max: Duration,
+    /// How long nothing was asked in a session, and nobody listened to it, before it may end so that
+    /// another can begin where there are too many. One in which nothing was ever asked may at once.
+    pub session_evict_after: Duration,
     /// How long a reader may leave a message unread before its stream is cut off.
     pub unread_time_max: Duration,
     /// The messages that wait for one reader.
@@ -59,6 +62,7 @@ impl Default for Limits {
             sessions_max: 1024,
             sessions_per_principal_max: 512,
             session_idle_max: Duration::from_secs(30 * 60),
+            session_evict_after: Duration::from_secs(5 * 60),
             unread_time_max: Duration::from_secs(30),
             unread_messages_max: 64,
             stream_after: Duration::from_millis(100),

@@ -131,17 +131,42 @@ async fn foreign_hosts_and_pages_are_refused_on_every_route() {
         ("POST", "/mcp/messages/1"),
         ("OPTIONS", "/mcp"),
     ];
+    // What a request has instead of, or beside, the host of all requests here, and the status.
+    let cases: [(&[(&str, &str)], u16); 10] = [
+        (&[("host", "evil.example.com")], 403),
+        (&[("host", "user@localhost")], 400),
+        (&[("host", "")], 400),
+        (&[("origin", "http://evil.example.com")], 403),
+        (&[("origin", "http://127.0.0.1:2")], 403),
+        (&[("origin", "null")], 403),
+        (&[("sec-fetch-site", "cross-site")], 403),
+        (&[("sec-fetch-site", "same-site")], 403),
+        (&[("host", "evil.example.com"), ("origin", "http://evil.example.com")], 403),
+        (&[("origin", "http://127.0.0.1:1"), ("sec-fetch-site", "cross-site")], 403),
+    ];
     for (method, path) in routes {
-        for (header, value) in [("host", "evil.example.com"), ("origin", "http://evil.example.com")]
-        {
+        for (headers, expected) in cases {
             let mut foreign = request(method, path).body(Body::from("{}")).unwrap();
-            foreign.headers_mut().insert(header, value.parse().unwrap());
+            for (name, value) in headers {
+                foreign.headers_mut().insert(*name, value.parse().unwrap());
+            }
             let (status, ..) = refused(&router, foreign).await;
-            assert_eq!(status, 403, "{method} {path} {header}");
+            assert_eq!(status, expected, "{method} {path} {headers:?}");
         }
+        let nowhere = Request::builder().method(method).uri(path).body(Body::from("{}")).unwrap();
+        assert_eq!(refused(&router, nowhere).await.0, 400, "{method} {path} without a host");
+        let two = request(method, path).header("host", "127.0.0.1:1").body(Body::empty()).unwrap();
+        assert_eq!(refused(&router, two).await.0, 400, "{method} {path} with two hosts");
+        let other = request(method, &format!("http://evil.example.com{path}"));
+        let other = other.body(Body::empty()).unwrap();
+        assert_eq!(refused(&router, other).await.0, 400, "{method} {path} of another authority");
     }
-    assert_eq!(server.figures().refused_foreign, 18);
+    assert_eq!(server.figures().refused_foreign, 9 * 13);
+    let own = request("OPTIONS", "/mcp").header("origin", "http://127.0.0.1:1");
+    let own = own.header("sec-fetch-site", "same-origin").body(Body::empty()).unwrap();
+    assert_eq!(ask(&router, own).await.status(), StatusCode::NO_CONTENT);
     let page = request("OPTIONS", "/mcp").header("origin", "https://app.example.com");
+    let page = page.header("sec-fetch-site", "cross-site");
     let response = ask(&router, page.body(Body::empty()).unwrap()).await;
     assert_eq!(response.status(), StatusCode::NO_CONTENT);
     assert_eq!(response.headers()["access-control-allow-origin"], "https://app.example.com");

@@ -116,11 +116,67 @@ async fn sessions_that_nobody_uses_make_room_and_others_do_not() {
     // All are read: there is no room for another one.
     let _sse = ask_as(&router, "bob", sse()).await;
     let full = ask_as(&router, "carol", in_session("/mcp", None, &initialize("2025-11-25"))).await;
-    assert_eq!(full.status(), 429);
+    assert_eq!(full.status(), 503);
     assert_eq!(full.headers()["retry-after"], "30");
     assert_eq!(json_of(full).await.1["id"], 0);
-    assert_eq!(ask_as(&router, "carol", sse()).await.status(), 429);
+    assert_eq!(ask_as(&router, "carol", sse()).await.status(), 503);
     assert_eq!(server.figures().sessions_open, 3);
+}
+
+#[tokio::test]
+async fn a_flood_of_new_sessions_ends_none_that_is_in_use() {
+    let limits = Limits {
+        sessions_max: 8,
+        sessions_per_principal_max: 8,
+        session_evict_after: Duration::from_millis(400),
+        ..Limits::default()
+    };
+    let (server, router) = start(limits.clone());
+    let used = |id: &str| {
+        let (router, message) = (router.clone(), call("echo", json!({})));
+        let message = in_session("/mcp", Some(id), &message);
+        async move { ask_as(&router, "alice", message).await.status().as_u16() }
+    };
+    // Long ago, but used; and one that is only begun.
+    let old = open(&router, "/mcp", "alice").await;
+    assert_eq!(used(&old).await, 200);
+    let idle = open(&router, "/mcp", "alice").await;
+    let mut last = String::new();
+    for _ in 0..100 {
+        last = open(&router, "/mcp", "alice").await;
+    }
+    assert_eq!(used(&idle).await, 404, "what was never used goes first");
+    assert_eq!(used(&last).await, 200);
+    assert_eq!(server.figures().sessions_open, 8);
+    // A flood whose sessions are all used: there is no room until somebody has not come for a while.
+    let begin = || in_session("/mcp", None, &initialize("2025-11-25"));
+    let mut refused = 0;
+    for _ in 0..100 {
+        assert_eq!(used(&old).await, 200, "it is in use");
+        let begun = ask_as(&router, "alice", begin()).await;
+        match begun.headers().get("mcp-session-id").cloned() {
+            Some(id) => _ = used(id.to_str().unwrap()).await,
+            None => {
+                assert_eq!(
+                    (begun.status().as_u16(), &begun.headers()["retry-after"]),
+                    (503, &"30".parse().unwrap())
+                );
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 0);
+    // Nobody comes for a while.
+    let enough = tokio::time::Instant::now() + Duration::from_secs(30);
+    loop {
+        assert_eq!(used(&old).await, 200);
+        if ask_as(&router, "alice", begin()).await.status() == 200 {
+            break;
+        }
+        assert!(tokio::time::Instant::now() < enough, "there is no room again");
+        tokio::time::sleep(limits.session_evict_after / 8).await;
+    }
+    assert_eq!(used(&old).await, 200);
 }
 
 fn sse() -> axum::http::Request<axum::body::Body> {

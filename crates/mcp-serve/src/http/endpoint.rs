@@ -21,6 +21,9 @@ use crate::{
 const SESSION_ID: &str = "mcp-session-id";
 const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 
+/// What a client says when it has begun.
+const INITIALIZED: &str = "notifications/initialized";
+
 /// The first revision without sessions.
 const STATELESS: &str = "2026-07-28";
 
@@ -147,7 +150,14 @@ impl Http {
         }
         let principal = principal(&parts.extensions);
         match parts.headers.get(SESSION_ID) {
-            Some(id) => self.find(id, &principal).map(Place::In).ok_or(Refused::NoSession),
+            Some(id) => {
+                let session = self.find(id, &principal).ok_or(Refused::NoSession)?;
+                // That it has begun is the end of beginning, and no use yet.
+                if method != Some(INITIALIZED) {
+                    session.count_request();
+                }
+                Ok(Place::In(session))
+            }
             None if method == Some("initialize") => {
                 let opened = self.core.sessions.open(&principal, Transport::Http);
                 opened.map(Place::Begins).map_err(Refused::Session)
@@ -212,7 +222,7 @@ fn refused(refused: Refused, id: Option<Value>) -> Response {
 /// Why a session was not opened.
 pub(super) fn no_room(refusal: Refusal, id: Option<Value>) -> Response {
     let (status, message) = match refusal {
-        Refusal::Full => (StatusCode::TOO_MANY_REQUESTS, "there are too many sessions"),
+        Refusal::Full => (StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions"),
         Refusal::Closing => (StatusCode::SERVICE_UNAVAILABLE, "the server is ending"),
         Refusal::NoId => (StatusCode::SERVICE_UNAVAILABLE, "the server has no random numbers"),
     };

@@ -50,9 +50,10 @@ where
 
     fn call(&mut self, request: Request) -> Self::Future {
         let (access, core) = &*self.shared;
-        if let Err(what) = access.check(request.headers()) {
+        if let Err(foreign) = access.check(&request) {
             core.counters.refused_foreign.add(1);
-            let refused = reply::error(StatusCode::FORBIDDEN, reply::INVALID_REQUEST, &what, None);
+            let (status, message) = (foreign.status, &foreign.message);
+            let refused = reply::error(status, reply::INVALID_REQUEST, message, None);
             return Either::Right(ready(Ok(refused)).boxed());
         }
         if core.closing.is_cancelled() {

@@ -55,6 +55,8 @@ pub(crate) struct Session {
     has_begun: AtomicBool,
     opened: Instant,
     used_ms: AtomicU64,
+    /// The requests after the one that began it.
+    asked: AtomicU64,
     calls: AtomicU64,
     level: AtomicU8,
     about: Mutex<(Option<Client>, Option<String>)>,
@@ -98,6 +100,16 @@ impl Session {
     /// Whether somebody waits for its messages.
     pub(crate) fn is_attended(&self) -> bool {
         self.transport != Transport::Http || self.streams.are_read()
+    }
+
+    /// Notes a request or a stream of its client, after it has begun.
+    pub(crate) fn count_request(&self) {
+        self.asked.fetch_add(1, Relaxed);
+    }
+
+    /// Whether its client has asked for anything since it began.
+    pub(crate) fn is_used(&self) -> bool {
+        self.asked.load(Relaxed) > 0
     }
 
     /// Notes a call of a tool.

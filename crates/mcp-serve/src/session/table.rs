@@ -69,8 +69,8 @@ impl Sessions {
         })
     }
 
-    /// Opens a session. A principal that has too many loses the one that it has not used for
-    /// longest and that nobody reads: its client gets 404 and begins a new one, as it must know.
+    /// Opens a session. When there are too many, one ends that nobody misses, and without such a
+    /// one the new session is refused: however many are begun, none that is in use ends for it.
     pub(crate) fn open(
         self: &Arc<Self>,
         principal: &Principal,
@@ -148,6 +148,7 @@ impl Sessions {
             has_begun: AtomicBool::new(false),
             opened: Instant::now(),
             used_ms: AtomicU64::new(0),
+            asked: AtomicU64::new(0),
             calls: AtomicU64::new(0),
             level: AtomicU8::new(Level::Info as u8),
             about: Mutex::default(),
@@ -165,7 +166,13 @@ impl Sessions {
         if has_room {
             return Ok(None);
         }
-        let spare = own().filter(|session| !session.is_attended()).max_by_key(|one| one.idle());
+        // First those that were begun and never used; then those that nobody has used for a while.
+        // Their clients get 404 and begin again, as they must know.
+        let idle = self.limits.session_evict_after;
+        let spare = own()
+            .filter(|session| !session.is_attended())
+            .filter(|session| !session.is_used() || session.idle() > idle)
+            .max_by_key(|session| (!session.is_used(), session.idle()));
         match spare {
             Some(spare) => Ok(Some(spare.clone())),
             None => {

@@ -82,6 +82,8 @@ pub(super) fn options(config: &Config) -> anyhow::Result<Options> {
         cluster: config.text(&keys::CLUSTER).into(),
         master,
         register: config.text(&keys::REGISTER) == "true",
+        allow_origins: list(config, &keys::ALLOW_ORIGIN),
+        allow_hosts: list(config, &keys::ALLOW_HOST),
         access: parse(config.text(&keys::ACCESS))?,
         agent_access: parse(config.text(&keys::AGENT_ACCESS))?,
         agents: agents(config)?,
@@ -132,6 +134,10 @@ fn jobs(config: &Config) -> Result<jobs::Limits, Failure> {
 
 fn size(config: &Config, key: &Key) -> Result<u64, Failure> {
     config::size(config.text(key)).map_err(Failure::input)
+}
+
+fn list(config: &Config, key: &Key) -> Vec<String> {
+    config.get(key).map(|text| text.split(',').map(String::from).collect()).unwrap_or_default()
 }
 
 fn parse<T: FromStr<Err = String>>(text: &str) -> Result<T, Failure> {

@@ -135,7 +135,7 @@ fn arg(key: &'static Key) -> Arg {
         None => arg.value_parser(move |text: &str| key.form.check(text).map(|()| text.to_owned())),
     };
     match key.form {
-        Form::Words(_) => arg.value_delimiter(','),
+        form if form.is_list() => arg.value_delimiter(','),
         _ => arg,
     }
 }

@@ -33,6 +33,10 @@ pub(crate) enum Form {
     Seconds,
     /// So many of something, at least one.
     Count,
+    /// Origins of web pages, with commas between them.
+    Origins,
+    /// Names of hosts, with or without ports, with commas between them.
+    Hosts,
     /// One of these words.
     Word(&'static [&'static str]),
     /// Some of these words, with commas between them.
@@ -56,9 +60,16 @@ impl Form {
             },
             Self::Seconds => seconds(text).map(drop),
             Self::Count => count(text).map(drop),
+            Self::Origins => text.split(',').try_for_each(origin),
+            Self::Hosts => text.split(',').try_for_each(host),
             Self::Word(words) => one_of(text, words),
             Self::Words(words) => text.split(',').try_for_each(|word| one_of(word, words)),
         }
+    }
+
+    /// Whether there can be several values, with commas between them.
+    pub(crate) fn is_list(self) -> bool {
+        matches!(self, Self::Words(_) | Self::Origins | Self::Hosts)
     }
 
     /// Whether a text is a secret itself.
@@ -79,7 +90,7 @@ impl Form {
     pub(crate) fn read_toml(self, value: &Value) -> Result<String, String> {
         let text = match (self, value) {
             (Self::Switch, Value::Boolean(on)) => on.to_string(),
-            (Self::Words(_), Value::Array(list)) => {
+            (form, Value::Array(list)) if form.is_list() => {
                 let words: Option<Vec<_>> = list.iter().map(Value::as_str).collect();
                 words.filter(|words| !words.is_empty()).ok_or_else(|| self.expected())?.join(",")
             }
@@ -100,7 +111,7 @@ impl Form {
             Self::Seconds | Self::Count => {
                 text.parse().map_or_else(|_| Value::from(text), Value::Integer)
             }
-            Self::Words(_) => Value::Array(text.split(',').map(Value::from).collect()),
+            form if form.is_list() => Value::Array(text.split(',').map(Value::from).collect()),
             _ => Value::from(text),
         };
         value.to_string()
@@ -111,6 +122,8 @@ impl Form {
         match self {
             Self::Switch => "it must be true or false, without quotes".into(),
             Self::Words(words) => format!("it must be a list of {}", list(words)),
+            Self::Origins => "it must be a list of origins, as [\"http://localhost:6274\"]".into(),
+            Self::Hosts => "it must be a list of names, as [\"db.example.com\"]".into(),
             Self::Word(words) => format!("it must be one of {}, in quotes", list(words)),
             Self::Size { .. } => "it must be a size, as \"512MiB\"".into(),
             Self::Seconds => "it must be a number of seconds".into(),
@@ -131,6 +144,21 @@ fn one_of(text: &str, words: &[&str]) -> Result<(), String> {
 
 fn list(words: &[&str]) -> String {
     words.join(", ")
+}
+
+/// An origin as browsers send it: a scheme, a host, and a port unless it is the usual one.
+fn origin(text: &str) -> Result<(), String> {
+    let place = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+    let is_origin = place.is_some_and(|place| mcp_serve::Host::parse(place).is_some());
+    match is_origin {
+        true => Ok(()),
+        false => Err(format!("\"{text}\" is not an origin, as http://localhost:6274")),
+    }
+}
+
+fn host(text: &str) -> Result<(), String> {
+    let host = mcp_serve::Host::parse(text).map(drop);
+    host.ok_or_else(|| format!("\"{text}\" is not a name of a host, as db.example.com"))
 }
 
 /// So many bytes: a number with or without a unit.
@@ -253,6 +281,8 @@ mod tests {
             (Form::Seconds, "60"),
             (Form::Count, "8"),
             (Form::Words(&["a", "b"]), "a,b"),
+            (Form::Origins, "http://localhost:6274,https://app.example.com"),
+            (Form::Hosts, "db.example.com,db:80"),
             (Form::Word(&["a"]), "a"),
         ] {
             let table: toml::Table = format!("k = {}", form.write_toml(text)).parse().unwrap();
@@ -268,6 +298,10 @@ mod tests {
             (Form::Words(&["a"]), Value::Array(vec![])),
             (Form::Words(&["a"]), Value::Array(vec![Value::from(1)])),
             (Form::Words(&["a"]), Value::from("b")),
+            (Form::Origins, Value::Array(vec![])),
+            (Form::Origins, Value::from("localhost:6274")),
+            (Form::Origins, Value::from("http://localhost:6274/page")),
+            (Form::Hosts, Value::from("http://db.example.com")),
             (Form::Word(&["a"]), Value::from(true)),
         ] {
             assert!(form.read_toml(&value).is_err(), "{form:?} {value}");

@@ -142,6 +142,28 @@ pub(crate) static ACCESS: Key = Key {
     default: Default::Fixed("admin"),
 };
 
+/// Whose pages may ask.
+pub(crate) static ALLOW_ORIGIN: Key = Key {
+    name: "allow-origin",
+    variable: "EDGEMERE_ALLOW_ORIGIN",
+    value_name: "ORIGIN,…",
+    help: "The origins whose web pages may ask the node in a browser, as http://localhost:6274, beside \
+           the node's own",
+    form: Form::Origins,
+    default: Default::Unset("none"),
+};
+
+/// Under which names the node is asked.
+pub(crate) static ALLOW_HOST: Key = Key {
+    name: "allow-host",
+    variable: "EDGEMERE_ALLOW_HOST",
+    value_name: "NAME,…",
+    help: "The names under which programs and other nodes reach the node, beside its addresses and \
+           localhost",
+    form: Form::Hosts,
+    default: Default::Unset("none"),
+};
+
 /// What agents may do.
 pub(crate) static AGENT_ACCESS: Key = Key {
     name: "agent-access",
@@ -307,7 +329,7 @@ pub(crate) static LOG_FORMAT: Key = Key {
 };
 
 /// Every key. A default may depend only on keys before.
-pub(crate) static ALL: [&Key; 28] = [
+pub(crate) static ALL: [&Key; 30] = [
     &NAME,
     &ROLE,
     &DATA,
@@ -320,6 +342,8 @@ pub(crate) static ALL: [&Key; 28] = [
     &MASTER,
     &REGISTER,
     &ACCESS,
+    &ALLOW_ORIGIN,
+    &ALLOW_HOST,
     &AGENT_ACCESS,
     &AGENT_CALLS,
     &AGENT_RATE,

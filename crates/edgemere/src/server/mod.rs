@@ -4,6 +4,7 @@
 mod auth;
 mod execute;
 mod files;
+mod hosts;
 pub(crate) mod http;
 mod listen;
 pub(crate) mod mcp;
@@ -31,12 +32,13 @@ use tokio_util::sync::CancellationToken;
 
 use self::auth::Guard;
 pub(crate) use self::auth::{BadKey, NetworkKey, NoKey};
+use self::hosts::Hosts;
 pub(crate) use self::listen::{CannotListen, NoAddress, NotLoopback};
 use self::mcp::Mcp;
 use self::peers::HttpPeers;
 pub(crate) use self::reply::{ASKED_HEADER, MISSING_HEADER};
 use self::serve::{Patience, Port, serve};
-use self::state::State;
+use self::state::{Doors, State};
 
 /// How long open requests have to end when the node stops.
 const DRAIN_MAX: Duration = Duration::from_secs(5);
@@ -72,6 +74,10 @@ pub(crate) struct Options {
     pub(crate) master: Option<String>,
     /// Whether it adds its own policies to the ledger.
     pub(crate) register: bool,
+    /// The origins whose pages may ask the HTTP port, beside its own.
+    pub(crate) allow_origins: Vec<String>,
+    /// The names under which the node is reached, beside its addresses.
+    pub(crate) allow_hosts: Vec<String>,
     /// What callers of the REST service may do.
     pub(crate) access: Access,
     /// What agents may do.
@@ -135,11 +141,18 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
         shutdown: shutdown.clone(),
     });
     let has_joined = join(&node).await?;
-    let state = State::new(Arc::clone(&node), options.access, options.agent_access);
+    let doors = Doors {
+        access: options.access,
+        agent_access: options.agent_access,
+        peer_access: peer_access(key.as_ref(), options.access),
+        pages: pages(&options.allow_origins, &options.allow_hosts),
+    };
+    let state = State::new(Arc::clone(&node), doors);
     let beside = options.beside.map(|beside| beside(node.settings().http, options.agent_access));
     let beside = beside.transpose()?;
     let mcp = Mcp::start(&state, options.agents, options.tools, beside).await.map_err(BadTools)?;
-    let guard = Arc::new(Guard::new(key)?);
+    let hosts = Hosts::new(node.settings().network, &options.allow_hosts);
+    let guard = Arc::new(Guard::new(key, hosts)?);
     let http = Port {
         name: "http",
         router: http::router(&state, &mcp),
@@ -217,6 +230,22 @@ impl Running {
         }
         Ok(())
     }
+}
+
+/// What other nodes may do: everything when they prove to be of the network. Without a key nobody
+/// proves anything, and whoever reaches the port is somebody on this machine like any other.
+fn peer_access(key: Option<&NetworkKey>, access: Access) -> Access {
+    match key {
+        Some(_) => Access::Admin,
+        None => access,
+    }
+}
+
+/// Which hosts and pages the HTTP port serves.
+fn pages(origins: &[String], hosts: &[String]) -> mcp_serve::Access {
+    let pages = mcp_serve::Access::loopback();
+    let pages = hosts.iter().fold(pages, |pages, host| pages.host(host));
+    origins.iter().fold(pages, |pages, origin| pages.origin(origin))
 }
 
 async fn open_ledger(data: &Path) -> anyhow::Result<(Ledger, Recovery)> {

@@ -15,7 +15,9 @@ use reqwest::{Client, Method, RequestBuilder, Response, header};
 use serde_json::{Value, json};
 
 use self::reply::{Body, failed, policy_of, read, refused, told, wrong};
-use super::auth::{Caller, NetworkKey, PROTOCOL, PROTOCOL_HEADER, Reply, is_same_major};
+use super::auth::{
+    Caller, NetworkKey, PROTOCOL, PROTOCOL_HEADER, REPLY_HEADER, Reply, is_same_major,
+};
 
 /// How long a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(1500);
@@ -103,6 +105,9 @@ impl HttpPeers {
             return Ok(Sent::Challenged);
         }
         let headers = response.headers().clone();
+        if status == 403 && signed.is_some() && !headers.contains_key(REPLY_HEADER) {
+            return Err(denied(address, OTHER_NAME));
+        }
         let body = read(response, address, call.timeout, call.bytes_max).await?;
         let is_json = reply::is_json(&headers);
         let reply = Reply { status, headers, body };
@@ -148,6 +153,11 @@ const OTHER_KEY: Denial = Denial(
 const UNPROVED: Denial = Denial(
     "it does not prove to have the network key",
     "start it with the same --network-key FILE as this node, or this one without",
+);
+
+const OTHER_NAME: Denial = Denial(
+    "it is not known to itself under this name",
+    "ask for its IP address, or start it with --allow-host NAME",
 );
 
 fn denied(address: &str, Denial(reason, hint): Denial) -> Error {

@@ -64,9 +64,9 @@ impl Failure {
         Self::own(Kind::Unavailable, CODE_RESOURCES, message, Some("try again in a second"))
     }
 
-    /// A page of somebody else's asks, or asks under a false name.
-    pub(super) fn foreign(message: String) -> Self {
-        Self::own(Kind::Denied, CODE_UNAUTHORIZED, message, None)
+    /// Whoever asks may not: a page of somebody else's, or under a false name.
+    pub(super) fn foreign(message: String, hint: &str) -> Self {
+        Self::own(Kind::Denied, CODE_UNAUTHORIZED, message, Some(hint))
     }
 
     /// A caller of the network port that does not speak our protocol.
@@ -91,6 +91,12 @@ impl Failure {
         let (status, text) = (kind.http_status(), text.into());
         let (column, retry_after_s) = (None, None);
         Self { kind, code, text, message, hint, column, status, retry_after_s }
+    }
+
+    /// The HTTP status.
+    #[cfg(test)]
+    pub(super) fn status(&self) -> u16 {
+        self.status
     }
 
     /// Why, in words.

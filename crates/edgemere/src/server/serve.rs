@@ -16,6 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::hosts::Local;
 use super::visitor::Visitor;
 
 /// How long a connection of HTTP/1.1 may be idle. The clients that keep connections for later use give
@@ -124,6 +125,7 @@ fn is_of_the_caller(error: &io::Error) -> bool {
 async fn connection(stream: TcpStream, port: Port, shutdown: CancellationToken) {
     // Without this every small reply waits for the kernel to find more to send.
     let _ = stream.set_nodelay(true);
+    let local = stream.local_addr().ok().map(Local);
     let visitor = Visitor::default();
     let (asks, is_open) = (visitor.clone(), port.patience.is_open);
     let routes = TowerToHyperService::new(port.router);
@@ -133,6 +135,9 @@ async fn connection(stream: TcpStream, port: Port, shutdown: CancellationToken) 
             asks.stays();
         }
         request.extensions_mut().insert(asks.clone());
+        if let Some(local) = local {
+            request.extensions_mut().insert(local);
+        }
         routes.call(request)
     });
     let builder = builder();

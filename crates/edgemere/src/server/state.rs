@@ -13,6 +13,15 @@ const COMMANDS_MAX: usize = 512;
 /// How many nodes may follow this one's ledger at once.
 const FOLLOWERS_MAX: usize = 10_000;
 
+/// Who may do what, by the way in which they come.
+#[derive(Debug)]
+pub(super) struct Doors {
+    pub(super) access: Access,
+    pub(super) agent_access: Access,
+    pub(super) peer_access: Access,
+    pub(super) pages: mcp_serve::Access,
+}
+
 /// What the services share.
 #[derive(Debug)]
 pub(super) struct State {
@@ -21,6 +30,10 @@ pub(super) struct State {
     pub(super) access: Access,
     /// What agents may do.
     pub(super) agent_access: Access,
+    /// What other nodes may do.
+    pub(super) peer_access: Access,
+    /// Which hosts and pages the HTTP port serves.
+    pub(super) pages: mcp_serve::Access,
     pub(super) metrics: Metrics,
     /// A permit for every command that may be under way.
     pub(super) commands: Arc<Semaphore>,
@@ -29,11 +42,14 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(node: Arc<Node>, access: Access, agent_access: Access) -> Arc<Self> {
+    pub(super) fn new(node: Arc<Node>, doors: Doors) -> Arc<Self> {
+        let Doors { access, agent_access, peer_access, pages } = doors;
         Arc::new(Self {
             node,
             access,
             agent_access,
+            peer_access,
+            pages,
             metrics: Metrics::new(),
             commands: Arc::new(Semaphore::new(COMMANDS_MAX)),
             followers: Semaphore::new(FOLLOWERS_MAX),

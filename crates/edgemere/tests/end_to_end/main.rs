@@ -29,6 +29,7 @@ mod network_key;
 mod network_port;
 mod network_sql;
 mod node;
+mod pages;
 mod pressure;
 mod queries;
 mod query_bodies;

@@ -10,6 +10,9 @@ use crate::support::{Node, wait_for};
 /// The beginning of HTTP/2, and an empty frame of settings.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
+/// What nodes say to each other.
+pub(crate) const PROTOCOL: &str = "1.0";
+
 /// A master that other machines can reach.
 fn master() -> Node {
     let args = ["--name", "m", "--role", "master", "--advertise", "127.0.0.1:0"];
@@ -32,7 +35,7 @@ fn who_says_nothing_is_dropped_and_the_others_are_not_held_up() {
     let mut silent: Vec<_> =
         (0..20).map(|_| TcpStream::connect(&master.network).unwrap()).collect();
     silent[0].write_all(PREFACE).unwrap();
-    silent[1].write_all(b"POST /v1/command HTTP/1.1\r\nhost: x\r\n").unwrap();
+    silent[1].write_all(b"POST /v1/command HTTP/1.1\r\nhost: localhost\r\n").unwrap();
     let file = master.folder.path().join("edgemere-data/network.key");
     let key = ["--network-key", file.to_str().unwrap()];
     let flags = ["--role", "operator", "--name", "one", "--master", &master.network];

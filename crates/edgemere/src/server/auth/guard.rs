@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use super::super::hosts::{Hosts, Local};
 use super::super::reply::Failure;
 use super::super::visitor::Visitor;
 use super::grpc;
@@ -26,6 +27,7 @@ const BODY_BYTES_MAX: usize = 16 << 20;
 #[derive(Debug)]
 pub(crate) struct Guard {
     key: Option<NetworkKey>,
+    hosts: Hosts,
     instance: [u8; 16],
     started: Instant,
     seen: Mutex<Seen>,
@@ -44,10 +46,10 @@ pub(super) struct Nonce(pub(super) [u8; 16]);
 
 impl Guard {
     /// Lets in who has the key, or everybody where there is none.
-    pub(crate) fn new(key: Option<NetworkKey>) -> std::io::Result<Self> {
+    pub(crate) fn new(key: Option<NetworkKey>, hosts: Hosts) -> std::io::Result<Self> {
         let mut instance = [0; 16];
         getrandom::fill(&mut instance).map_err(std::io::Error::other)?;
-        Ok(Self { key, instance, started: Instant::now(), seen: Mutex::default() })
+        Ok(Self { key, hosts, instance, started: Instant::now(), seen: Mutex::default() })
     }
 
     pub(super) fn key(&self) -> Option<&NetworkKey> {
@@ -112,6 +114,12 @@ pub(crate) async fn authenticate(
 
 impl Guard {
     async fn admit(&self, request: Request) -> Result<Request, Response> {
+        let local = request.extensions().get::<Local>().copied();
+        let host = self.hosts.check(request.uri(), request.headers(), local);
+        host.map_err(|foreign| {
+            tracing::warn!(reason = foreign.message(), "refused what is not from a node");
+            foreign.into_reply(request.method().as_str(), "", None)
+        })?;
         let is_call = grpc::is_call(request.headers());
         let request = match &self.key {
             None => Some(request),
@@ -184,6 +192,10 @@ mod tests {
         NetworkKey::parse(&hex(&[7; 32])).unwrap()
     }
 
+    fn keyed() -> Guard {
+        Guard::new(Some(key()), Hosts::new("127.0.0.1:1".parse().unwrap(), &[])).unwrap()
+    }
+
     fn check(guard: &Guard, challenge: Challenge, nonce: u8) -> bool {
         let proof = Proof::new(&key(), challenge, [nonce; 16], ASKED);
         let mut headers = HeaderMap::new();
@@ -193,12 +205,12 @@ mod tests {
 
     #[test]
     fn a_proof_is_good_once_for_one_process_and_for_a_while() {
-        let guard = Guard::new(Some(key())).unwrap();
+        let guard = keyed();
         let challenge = guard.challenge();
         assert!(check(&guard, challenge.clone(), 1));
         assert!(!check(&guard, challenge.clone(), 1), "replayed");
         assert!(check(&guard, challenge.clone(), 2));
-        let other = Guard::new(Some(key())).unwrap();
+        let other = keyed();
         assert!(!check(&other, challenge.clone(), 3), "of another process");
         let late = Challenge { time_ms: challenge.time_ms + 2 * WINDOW_MS, ..challenge.clone() };
         assert!(!check(&guard, late, 4), "from the future");
@@ -208,7 +220,7 @@ mod tests {
 
     #[test]
     fn nonces_are_forgotten_when_their_time_is_over() {
-        let guard = Guard::new(Some(key())).unwrap();
+        let guard = keyed();
         assert!(guard.is_new([1; 16], 1000));
         assert!(!guard.is_new([1; 16], 1000 + 2 * WINDOW_MS));
         assert!(guard.is_new([2; 16], 1001 + 2 * WINDOW_MS));

@@ -1,20 +1,29 @@
-//! Keeps other people's web pages out. A browser on this machine can reach the node, so a page
-//! from anywhere could make it do so: its requests carry the page's origin, or, when its name was
-//! made to point here, a host that is not ours. Both are refused.
+//! Keeps other people's web pages out of the HTTP port: [`mcp_serve::Access`] says which hosts and
+//! origins are this node's own, for every route and method. The pages of listed origins may read what
+//! they are answered.
 
-use std::future::{Ready, ready};
 use std::sync::Arc;
 use std::task::{self, Poll};
 
-use axum::http::header::{self, HeaderName};
-use axum::http::{HeaderMap, Method, Request, Uri};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use axum::response::Response;
-use futures_util::future::Either;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Either, ready};
+use mcp_serve::Foreign;
 use tower::Service;
 
 use super::rest::request_id;
 use crate::server::reply::Failure;
 use crate::server::state::State;
+
+/// What the page of a listed origin may send, as its browser asks before it sends it.
+const PAGE_HEADERS: &str = "accept, authorization, command, content-encoding, content-type, dbms, \
+                            destination, idempotency-key, into, mode, subset, table, timeout, type, \
+                            x-request-id";
+const PAGE_METHODS: &str = "GET, POST, PUT, DELETE";
+
+const ALLOW_HINT: &str =
+    "start the node with --allow-origin or --allow-host to let a page or a name in";
 
 /// Passes on what is not from another's page. A service and not a function of axum's, which would cost
 /// every request three boxes.
@@ -27,77 +36,68 @@ pub(super) struct OwnPages<S> {
 impl<S, B> Service<Request<B>> for OwnPages<S>
 where
     S: Service<Request<B>, Response = Response>,
+    S::Future: Send + 'static,
+    S::Error: Send + 'static,
 {
     type Response = Response;
     type Error = S::Error;
-    type Future = Either<S::Future, Ready<Result<Response, S::Error>>>;
+    type Future = Either<S::Future, BoxFuture<'static, Result<Response, S::Error>>>;
 
     fn poll_ready(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(cx)
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        // Asking what may be asked is harmless, and the answer allows no other origin anything.
-        let foreign = match request.method() == Method::OPTIONS {
-            true => None,
-            false => foreign(request.headers()),
-        };
-        match foreign {
-            None => Either::Left(self.inner.call(request)),
-            Some(failure) => {
-                let node = self.state.node.settings().http.ip().to_string();
-                let id = request_id(request.headers());
-                let reply = failure.into_reply(request.method().as_str(), &node, id);
-                Either::Right(ready(Ok(reply)))
+        if let Err(foreign) = self.state.pages.check(&request) {
+            let node = self.state.node.settings().http.ip().to_string();
+            let id = request_id(request.headers());
+            let reply = failure(foreign).into_reply(request.method().as_str(), &node, id);
+            return Either::Right(ready(Ok(reply)).boxed());
+        }
+        let listed = request.headers().get(header::ORIGIN).cloned();
+        let listed =
+            listed.filter(|page| page.to_str().is_ok_and(|p| self.state.pages.is_listed(p)));
+        let Some(page) = listed else { return Either::Left(self.inner.call(request)) };
+        let is_preflight = request.method() == Method::OPTIONS;
+        let answered = self.inner.call(request);
+        let allowed = async move {
+            let mut reply = answered.await?;
+            // MCP's routes say themselves what pages may send them.
+            if !reply.headers().contains_key(header::ACCESS_CONTROL_ALLOW_ORIGIN) {
+                if is_preflight {
+                    *reply.status_mut() = StatusCode::NO_CONTENT;
+                }
+                allow_page(reply.headers_mut(), page);
             }
-        }
+            Ok(reply)
+        };
+        Either::Right(allowed.boxed())
     }
 }
 
-fn foreign(headers: &HeaderMap) -> Option<Failure> {
-    let refuse = |name: HeaderName, value: &str| {
-        Failure::foreign(format!("the {name} \"{value}\" is not this machine's"))
-    };
-    let text = |name: &HeaderName| headers.get(name).map(|v| v.to_str().unwrap_or("?"));
-    let origin = text(&header::ORIGIN).filter(|origin| !is_local_origin(origin));
-    let host = text(&header::HOST).filter(|host| !is_local_host(host));
-    origin
-        .map(|origin| refuse(header::ORIGIN, origin))
-        .or_else(|| host.map(|host| refuse(header::HOST, host)))
-}
-
-fn is_local_origin(origin: &str) -> bool {
-    let uri = origin.parse::<Uri>().ok();
-    uri.and_then(|uri| uri.authority().map(|a| is_local_host(a.as_str()))).unwrap_or(false)
-}
-
-/// Whether a host, with or without a port, is this machine under one of its own names.
-fn is_local_host(host: &str) -> bool {
-    let Ok(authority) = host.parse::<axum::http::uri::Authority>() else { return false };
-    let name = authority.host().trim_start_matches('[').trim_end_matches(']');
-    let is_loopback = name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
-    is_loopback || name.eq_ignore_ascii_case("localhost")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_this_machines_names_are_local() {
-        for host in ["127.0.0.1:32349", "localhost", "LOCALHOST:80", "[::1]:32349", "127.0.0.5"] {
-            assert!(is_local_host(host), "{host}");
-        }
-        for host in ["example.com", "127.0.0.1.example.com", "10.0.0.1", "", "localhost.evil:80"] {
-            assert!(!is_local_host(host), "{host}");
-        }
+fn failure(Foreign { status, message }: Foreign) -> Failure {
+    match status {
+        StatusCode::BAD_REQUEST => Failure::bad_request(message, "send one Host: ADDRESS:PORT"),
+        _ => Failure::foreign(message, ALLOW_HINT),
     }
+}
 
-    #[test]
-    fn an_origin_must_be_local_and_whole() {
-        assert!(is_local_origin("http://localhost:3000"));
-        for origin in ["null", "http://example.com", "file://", "?"] {
-            assert!(!is_local_origin(origin), "{origin}");
-        }
-    }
+/// Lets a page read a reply.
+fn allow_page(headers: &mut HeaderMap, page: HeaderValue) {
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, page);
+    let fixed: [(HeaderName, &'static str); 4] = [
+        (header::VARY, "origin"),
+        (header::ACCESS_CONTROL_ALLOW_METHODS, PAGE_METHODS),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, PAGE_HEADERS),
+        (header::ACCESS_CONTROL_EXPOSE_HEADERS, "x-request-id, edgemere-asked, edgemere-missing"),
+    ];
+    headers.extend(fixed.map(|(name, value)| (name, HeaderValue::from_static(value))));
+}
+
+/// What every reply says to browsers: it is of the type that it says, and it is not kept.
+pub(in crate::server) fn unkept<B>(mut reply: axum::http::Response<B>) -> axum::http::Response<B> {
+    let headers = reply.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    reply
 }

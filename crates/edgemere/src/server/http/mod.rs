@@ -3,7 +3,7 @@
 pub(crate) mod answers;
 mod body;
 mod form;
-mod guard;
+pub(super) mod guard;
 mod html;
 mod ids;
 mod jobs;
@@ -46,6 +46,7 @@ pub(super) fn router(state: &Arc<State>, mcp: &Mcp) -> Router {
     let guarded = Arc::clone(state);
     // As one layer: each costs every request a box of its own otherwise. The first comes first.
     let layers = ServiceBuilder::new()
+        .map_response(guard::unkept)
         .layer(SetRequestIdLayer::x_request_id(Ids::default()))
         .layer(PropagateRequestIdLayer::x_request_id())
         .layer(TraceLayer::new_for_http().make_span_with(span))

@@ -135,7 +135,7 @@ fn allowed(
 ) -> Result<Bytes, Failure> {
     if !principal(state).may(Effect::Write) {
         let message = "the local user may not store rows: it needs the permission to write";
-        return Err(Failure::foreign(message.into()));
+        return Err(Failure::foreign(message.into(), "start the node with --access write"));
     }
     body::rows(headers, body)
 }

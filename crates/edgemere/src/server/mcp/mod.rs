@@ -101,8 +101,7 @@ impl Mcp {
 
     /// The routes. Other pages are kept out by the guard of the whole port, and here once more.
     pub(super) fn router(&self, state: &Arc<State>) -> Router {
-        let access = mcp_serve::Access::loopback();
-        self.server.router(access).layer(MapRequestLayer::new(known(agent(state))))
+        self.server.router(state.pages.clone()).layer(MapRequestLayer::new(known(agent(state))))
     }
 
     /// The server.

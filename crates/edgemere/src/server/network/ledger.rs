@@ -6,14 +6,14 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::{Query, State as Shared};
 use axum::response::{IntoResponse, Response};
-use edgemere_command::{Error, sync};
+use edgemere_command::{Effect, Error, sync};
 use edgemere_ledger::{Policy, Position};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::super::reply::{Failure, json_body};
 use super::super::state::State;
-use super::refuse;
+use super::{caller, refuse};
 
 /// From where on, and how long to wait for something.
 #[derive(Debug, Deserialize)]
@@ -45,11 +45,19 @@ pub(super) async fn changes(
     }
 }
 
+/// What lets other nodes publish at a master whose own users may only read.
+const PUBLISH_HINT: &str = "start the master with a network key, or with --access write";
+
 /// Takes policies: each comes back as the ledger has it, or with why it is refused.
 pub(super) async fn publish(
     Shared(state): Shared<Arc<State>>,
     Json(given): Json<Policies>,
 ) -> Response {
+    let caller = caller(&state);
+    if !caller.may(Effect::Write) {
+        let message = format!("{} may not add policies here", caller.name());
+        return refuse(Failure::foreign(message, PUBLISH_HINT), &state);
+    }
     let read: Vec<_> = given.policies.into_iter().map(Policy::from_value).collect();
     let good = read.iter().filter_map(|policy| policy.as_ref().ok().cloned()).collect();
     let mut taken = match sync::serve::take(&state.node, good).await {

@@ -10,12 +10,14 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
-use edgemere_command::{Access, COMMAND_BYTES_MAX, Node, Principal, Request, Role, sync};
+use edgemere_command::{COMMAND_BYTES_MAX, Node, Principal, Request, Role, sync};
 use edgemere_engine::network::{Identity, Worker};
 use serde::Deserialize;
+use tower::util::MapResponseLayer;
 
 use super::auth::{Guard, authenticate, prove};
 use super::execute::execute;
+use super::http::guard::unkept;
 use super::peers::{COMMAND_PATH, HEALTH_PATH, LEDGER_PATH};
 use super::reply::{Failure, answer};
 use super::state::State;
@@ -37,6 +39,7 @@ pub(super) fn router(state: Arc<State>, guard: Arc<Guard>) -> Router {
         .layer(DefaultBodyLimit::max(COMMAND_BYTES_MAX * 2))
         .layer(middleware::from_fn_with_state(Arc::clone(&guard), prove))
         .layer(middleware::from_fn_with_state(guard, authenticate))
+        .layer(MapResponseLayer::new(unkept))
         .with_state(state)
 }
 
@@ -52,14 +55,19 @@ fn worker(node: &Arc<Node>) -> Router<Arc<State>> {
     worker.service().into_axum_router().reset_fallback().with_state(())
 }
 
-/// Runs a command for another node of the network, which may do what anyone may do who has a node.
+/// Runs a command for another node of the network.
 async fn command(Shared(state): Shared<Arc<State>>, Json(call): Json<Call>) -> Response {
-    let request =
-        Request::new(call.command, Principal::new("a node of the network", Access::Admin));
+    let request = Request::new(call.command, caller(&state));
     match execute(&state, &request).await {
         Ok(rendered) => answer(rendered),
         Err(failure) => refuse(failure, &state),
     }
+}
+
+/// Who asks: a node, with what nodes may do here. A command that a node passes on for somebody else
+/// is to be limited here to what that caller may do, too.
+fn caller(state: &State) -> Principal {
+    Principal::new("a node of the network", state.peer_access)
 }
 
 /// A failure as other nodes are told.

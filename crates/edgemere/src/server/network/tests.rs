@@ -35,6 +35,8 @@ fn options(data: &Path, network: SocketAddr, key: Option<String>) -> Options {
         cluster: "c".into(),
         master: None,
         register: true,
+        allow_origins: Vec::new(),
+        allow_hosts: Vec::new(),
         access: Access::Admin,
         agent_access: Access::Read,
         agents: mcp_serve::Limits::default(),

@@ -17,6 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::super::super::auth::{Guard, NetworkKey, authenticate, prove};
+use super::super::super::hosts::Hosts;
 use super::super::super::serve::{Patience, Port, serve};
 use super::super::HttpPeers;
 
@@ -33,7 +34,7 @@ fn key(digit: &str) -> NetworkKey {
 }
 
 async fn start(key: Option<NetworkKey>, at: &str) -> Node {
-    let guard = Arc::new(Guard::new(key).unwrap());
+    let guard = Arc::new(Guard::new(key, Hosts::new(([127, 0, 0, 1], 0).into(), &[])).unwrap());
     let echo = |request: axum::extract::Request| async {
         let content_type = request.headers().get("content-type").cloned();
         let mut reply = Response::new(request.into_body());

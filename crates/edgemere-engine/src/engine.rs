@@ -4,6 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
+
+use crate::apart::apart;
 use crate::ingest::{self, Decoded, Input, Rejected};
 use crate::jobs::{self, Jobs};
 use crate::schema::{Column, Schema};
@@ -73,6 +76,8 @@ pub struct Engine {
     storage: Storage,
     sql: Sql,
     jobs: Jobs,
+    /// A permit for each thread that may decode rows.
+    decoders: Arc<Semaphore>,
 }
 
 /// What became of rows.
@@ -122,7 +127,9 @@ impl Engine {
         // The storage has locked the folder, so nobody else's queries and jobs write there.
         let jobs = Jobs::open(&folder.join("jobs"), limits.jobs.clone())?;
         let sql = Sql::new(storage.clone(), &folder.join("spill"), limits)?;
-        Ok((Self { storage, sql, jobs }, recovery))
+        let decoders = std::thread::available_parallelism().map_or(1, |threads| threads.get());
+        let decoders = Arc::new(Semaphore::new(decoders));
+        Ok((Self { storage, sql, jobs, decoders }, recovery))
     }
 
     /// SQL on the node's rows.
@@ -174,7 +181,10 @@ impl Engine {
         let known = self.storage.table(dbms, name);
         let schema = known.as_ref().map(|table| table.schema());
         let limits = ingest::Limits::default();
-        let decoded = ingest::decode(input, bytes, schema.as_deref(), &limits)?;
+        let decoded = {
+            let _turn = self.decoders.acquire().await;
+            apart(bytes.len(), || ingest::decode(input, bytes, schema.as_deref(), &limits))?
+        };
         if decoded.accepted == 0 {
             return Ok(Some(put_of(decoded, None)));
         }

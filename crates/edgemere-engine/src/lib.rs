@@ -12,6 +12,7 @@
 //! The engine knows Arrow, Parquet and DataFusion; it does not know the command language, the
 //! ledger or who is asking.
 
+mod apart;
 mod engine;
 pub mod ingest;
 pub mod jobs;

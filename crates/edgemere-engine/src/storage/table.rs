@@ -14,6 +14,7 @@ use super::options::KEY_BYTES_MAX;
 use super::shared::Shared;
 use super::state::State;
 use super::{Error, Retention, Snapshot, TableStats};
+use crate::apart::apart;
 use crate::schema::Schema;
 
 /// What a writer is told to wait when the storage is busy.
@@ -107,7 +108,8 @@ impl Table {
         batch: RecordBatch,
         key: Option<String>,
     ) -> Result<Receipt, Error> {
-        let prepared = Prepared::new(&batch, &self.schema())?;
+        let bytes = batch.get_array_memory_size();
+        let prepared = apart(bytes, || Prepared::new(&batch, &self.schema()))?;
         drop(batch);
         if prepared.rows() == 0 {
             return Ok(Receipt { first_row_id: 0, rows: 0, repeated: false });

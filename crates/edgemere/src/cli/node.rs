@@ -89,6 +89,7 @@ pub(super) fn options(config: &Config) -> anyhow::Result<Options> {
         agents: agents(config)?,
         tools: Origin::of(config.get(&keys::TOOLS)),
         beside: has_cli_tools.then_some(super::serve::beside),
+        body_memory: size(config, &keys::BODY_MEMORY)?,
         storage: storage(config)?,
         limits: limits(config)?,
     })

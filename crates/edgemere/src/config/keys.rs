@@ -287,6 +287,17 @@ pub(crate) static JOB_KEEP: Key = Key {
     default: Default::Fixed("3600"),
 };
 
+/// The memory of requests' bodies.
+pub(crate) static BODY_MEMORY: Key = Key {
+    name: "body-memory",
+    variable: "EDGEMERE_BODY_MEMORY",
+    value_name: "SIZE",
+    help: "The memory that the bodies of requests and what is made of them may take together; more are \
+           refused until there is room",
+    form: Form::Size { min: 16 * MEMORY_MIN },
+    default: Default::Fixed("1GiB"),
+};
+
 /// The memory of rows that have not settled.
 pub(crate) static FRESH_MEMORY: Key = Key {
     name: "fresh-memory",
@@ -329,7 +340,7 @@ pub(crate) static LOG_FORMAT: Key = Key {
 };
 
 /// Every key. A default may depend only on keys before.
-pub(crate) static ALL: [&Key; 30] = [
+pub(crate) static ALL: [&Key; 31] = [
     &NAME,
     &ROLE,
     &DATA,
@@ -356,6 +367,7 @@ pub(crate) static ALL: [&Key; 30] = [
     &JOB_DISK,
     &JOB_DISK_TOTAL,
     &JOB_KEEP,
+    &BODY_MEMORY,
     &FRESH_MEMORY,
     &NODE,
     &LOG,

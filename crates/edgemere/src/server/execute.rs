@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use edgemere_command::results::{self, Answer};
-use edgemere_command::{Error, Kind, Outcome, Rendered, Request};
+use edgemere_command::{Effect, Error, Kind, Outcome, Rendered, Request};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::reply::Failure;
@@ -46,12 +46,36 @@ pub(super) async fn measured<T>(
     result.map(|done| (done, permit)).map_err(Failure::from)
 }
 
+/// Stores rows for somebody who may: their body is read with `read`, and then they take a permit as
+/// every command does. A body that comes slowly holds none.
+pub(super) async fn store<T, U>(
+    state: &Arc<State>,
+    name: &'static str,
+    read: impl Future<Output = Result<T, Failure>>,
+    work: impl AsyncFnOnce(T) -> Result<U, Failure>,
+) -> Result<U, Failure> {
+    let (principal, start) = (super::http::principal(state), Instant::now());
+    let stored = async {
+        let effect = Effect::Write;
+        if !principal.may(effect) {
+            let principal = principal.name().to_owned();
+            return Err(Error::Denied { principal, command: name, effect }.into());
+        }
+        let rows = read.await?;
+        let _permit = permit(state)?;
+        work(rows).await
+    };
+    let stored = stored.await;
+    let refused =
+        stored.as_ref().err().map(|failure| (failure.kind(), failure.message().to_owned()));
+    log(state, Some(name), principal.name(), start.elapsed(), refused);
+    stored
+}
+
 fn permit(state: &State) -> Result<OwnedSemaphorePermit, Failure> {
     Arc::clone(&state.commands).try_acquire_owned().map_err(|_| Failure::busy())
 }
 
-/// Measures and logs. Only the command's name is logged: what follows it may be nobody else's
-/// business.
 fn note(
     state: &State,
     command: Option<&'static str>,
@@ -59,15 +83,29 @@ fn note(
     time: Duration,
     error: Option<&Error>,
 ) {
-    state.metrics.command(command, error.is_none(), time);
+    let refused = error.map(|error| match error.kind() {
+        Kind::Internal => (Kind::Internal, error.message()),
+        kind => (kind, error.to_string()),
+    });
+    log(state, command, principal, time, refused);
+}
+
+/// Measures and logs. Only the command's name is logged: what follows it may be nobody else's
+/// business.
+fn log(
+    state: &State,
+    command: Option<&'static str>,
+    principal: &str,
+    time: Duration,
+    refused: Option<(Kind, String)>,
+) {
+    state.metrics.command(command, refused.is_none(), time);
     let name = command.unwrap_or("unknown");
-    match error {
+    match refused {
         None => tracing::debug!(command = name, principal, ?time, "done"),
-        Some(error) if error.kind() == Kind::Internal => {
-            tracing::error!(command = name, principal, ?time, error = error.message(), "failed");
+        Some((Kind::Internal, error)) => {
+            tracing::error!(command = name, principal, ?time, error, "failed");
         }
-        Some(error) => {
-            tracing::info!(command = name, principal, ?time, error = %error, "refused");
-        }
+        Some((_, error)) => tracing::info!(command = name, principal, ?time, error, "refused"),
     }
 }

@@ -1,7 +1,6 @@
 //! Figures for Prometheus, at `/metrics`.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use edgemere_command::Node;
@@ -13,6 +12,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
+
+use super::bodies::Bodies;
 
 /// The node's figures.
 #[derive(Debug)]
@@ -26,6 +27,10 @@ pub(super) struct Metrics {
     query_memory: Gauge,
     query_spill: Gauge,
     job_disk: Gauge,
+    bodies: Arc<Bodies>,
+    body_memory: Gauge,
+    rows_stored: Counter,
+    rows_rejected: Counter,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -40,7 +45,7 @@ struct CommandName {
 }
 
 impl Metrics {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(bodies: Arc<Bodies>) -> Self {
         // From 50 µs to 13 s.
         let histogram = || Histogram::new(exponential_buckets(0.000_05, 2.0, 18));
         let metrics = Self {
@@ -53,6 +58,10 @@ impl Metrics {
             query_memory: Gauge::default(),
             query_spill: Gauge::default(),
             job_disk: Gauge::default(),
+            bodies,
+            body_memory: Gauge::default(),
+            rows_stored: Counter::default(),
+            rows_rejected: Counter::default(),
         };
         let mut registry = Registry::with_prefix("edgemere");
         registry.register("commands", "Commands run", metrics.commands.clone());
@@ -88,7 +97,33 @@ impl Metrics {
             Unit::Bytes,
             metrics.job_disk.clone(),
         );
+        metrics.register_ingest(&mut registry);
         Self { registry: Mutex::new(registry), ..metrics }
+    }
+
+    fn register_ingest(&self, registry: &mut Registry) {
+        let (stored, rejected) = (self.rows_stored.clone(), self.rows_rejected.clone());
+        registry.register("rows_stored", "Rows that were sent and are stored", stored);
+        registry.register("rows_rejected", "Rows that were sent and do not fit", rejected);
+        let Bodies { refused, late, .. } = &*self.bodies;
+        registry.register(
+            "bodies_refused",
+            "Bodies that were refused because there was no room for them",
+            refused.clone(),
+        );
+        registry.register("bodies_late", "Bodies that came too slowly", late.clone());
+        registry.register_with_unit(
+            "body_memory",
+            "Room that the bodies of requests have taken",
+            Unit::Bytes,
+            self.body_memory.clone(),
+        );
+    }
+
+    /// Counts rows that were sent.
+    pub(super) fn rows(&self, stored: usize, rejected: usize) {
+        self.rows_stored.inc_by(stored as u64);
+        self.rows_rejected.inc_by(rejected as u64);
     }
 
     /// Adds the figures of something beside the node.
@@ -113,6 +148,7 @@ impl Metrics {
         self.query_memory.set(sql.memory_used_bytes().try_into().unwrap_or(i64::MAX));
         self.query_spill.set(sql.spilled_bytes().try_into().unwrap_or(i64::MAX));
         self.job_disk.set(node.engine().jobs().bytes().try_into().unwrap_or(i64::MAX));
+        self.body_memory.set(self.bodies.taken_bytes().try_into().unwrap_or(i64::MAX));
         self.memory.set(resident_bytes().unwrap_or(0));
         let mut text = String::new();
         let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);

@@ -2,6 +2,7 @@
 //! it closed again in order.
 
 mod auth;
+mod bodies;
 mod execute;
 mod files;
 mod hosts;
@@ -14,6 +15,7 @@ mod peers;
 mod reply;
 mod serve;
 mod state;
+mod tracked;
 mod visitor;
 
 use std::net::SocketAddr;
@@ -32,6 +34,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::auth::Guard;
 pub(crate) use self::auth::{BadKey, NetworkKey, NoKey};
+use self::bodies::Bodies;
 use self::hosts::Hosts;
 pub(crate) use self::listen::{CannotListen, NoAddress, NotLoopback};
 use self::mcp::Mcp;
@@ -88,6 +91,8 @@ pub(crate) struct Options {
     pub(crate) tools: Origin,
     /// Tools for agents that come from elsewhere.
     pub(crate) beside: Option<Beside>,
+    /// The memory of requests' bodies and of what is made of them, in bytes.
+    pub(crate) body_memory: u64,
     /// How its rows are kept.
     pub(crate) storage: storage::Options,
     /// What queries may use.
@@ -146,6 +151,7 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
         agent_access: options.agent_access,
         peer_access: peer_access(key.as_ref(), options.access),
         pages: pages(&options.allow_origins, &options.allow_hosts),
+        bodies: Arc::new(Bodies::new(bodies::Limits::of(options.body_memory))),
     };
     let state = State::new(Arc::clone(&node), doors);
     let beside = options.beside.map(|beside| beside(node.settings().http, options.agent_access));
@@ -153,18 +159,7 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
     let mcp = Mcp::start(&state, options.agents, options.tools, beside).await.map_err(BadTools)?;
     let hosts = Hosts::new(node.settings().network, &options.allow_hosts);
     let guard = Arc::new(Guard::new(key, hosts)?);
-    let http = Port {
-        name: "http",
-        router: http::router(&state, &mcp),
-        connections_max: files::connections_max(CONNECTIONS_MAX, 4),
-        patience: Patience::OPEN,
-    };
-    let network = Port {
-        name: "network",
-        router: network::router(state, guard),
-        connections_max: files::connections_max(CONNECTIONS_MAX, 2),
-        patience: Patience::GUARDED,
-    };
+    let (http, network) = ports(state, &mcp, guard);
     let mut services = vec![
         tokio::spawn(serve(http_listener, http, shutdown.clone())),
         tokio::spawn(serve(network_listener, network, shutdown.clone())),
@@ -179,6 +174,24 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
     }
     write_node_file(&node)?;
     Ok(Running { node, mcp, services })
+}
+
+/// The two ports. Each has only a part of the files that the process may open: the rest is for rows,
+/// the ledger and what the node itself asks of others.
+fn ports(state: Arc<State>, mcp: &Mcp, guard: Arc<Guard>) -> (Port, Port) {
+    let http = Port {
+        name: "http",
+        router: http::router(&state, mcp),
+        connections_max: files::connections_max(CONNECTIONS_MAX, 4),
+        patience: Patience::OPEN,
+    };
+    let network = Port {
+        name: "network",
+        router: network::router(state, guard),
+        connections_max: files::connections_max(CONNECTIONS_MAX, 2),
+        patience: Patience::GUARDED,
+    };
+    (http, network)
 }
 
 impl Running {

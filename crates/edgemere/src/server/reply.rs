@@ -47,6 +47,24 @@ impl Failure {
         Self { status, ..Self::own(Kind::Input, CODE_LARGE, message, Some(hint)) }
     }
 
+    /// There is no room for the body now.
+    pub(super) fn no_room() -> Self {
+        let message =
+            "the node has as many bytes under way as it may; nothing was stored".to_owned();
+        let status = StatusCode::TOO_MANY_REQUESTS.as_u16();
+        let hint = "send the rows again in a second, or in smaller parts";
+        Self { status, ..Self::own(Kind::Unavailable, CODE_RESOURCES, message, Some(hint)) }
+    }
+
+    /// The body does not come on.
+    pub(super) fn too_slow() -> Self {
+        let message =
+            "the body came too slowly and was not waited for; nothing was stored".to_owned();
+        let status = StatusCode::REQUEST_TIMEOUT.as_u16();
+        let hint = "send it in smaller parts";
+        Self { status, ..Self::own(Kind::Input, CODE_REST_HEADERS, message, Some(hint)) }
+    }
+
     /// The body is of a type, or in an encoding, that the node does not know.
     pub(super) fn unsupported(message: String, hint: &str) -> Self {
         let status = StatusCode::UNSUPPORTED_MEDIA_TYPE.as_u16();
@@ -97,6 +115,11 @@ impl Failure {
     #[cfg(test)]
     pub(super) fn status(&self) -> u16 {
         self.status
+    }
+
+    /// What kind of failure it is.
+    pub(super) fn kind(&self) -> Kind {
+        self.kind
     }
 
     /// Why, in words.

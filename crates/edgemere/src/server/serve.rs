@@ -1,22 +1,26 @@
 //! Serves a port: so many connections, HTTP/1.1 or HTTP/2 on each, and their end when the node stops.
 //! What is asked, and who may ask, is the router's business; here is only who may stay.
 
+use std::collections::HashMap;
 use std::io;
 use std::pin::pin;
 use std::time::Duration;
 
 use axum::Router;
 use axum::http::Request;
-use hyper::body::Incoming;
+use futures_util::TryFutureExt;
+use hyper::body::{Body, Incoming};
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
+use super::auth::is_call;
 use super::hosts::Local;
+use super::tracked::Tracked;
 use super::visitor::Visitor;
 
 /// How long a connection of HTTP/1.1 may be idle. The clients that keep connections for later use give
@@ -35,6 +39,9 @@ const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
 const PING: Duration = Duration::from_secs(5);
 const PONG_MAX: Duration = Duration::from_secs(10);
 
+/// One in so many connections is closed at once when there are too many.
+const CLOSED_SHARE: usize = 64;
+
 /// How long to wait when the system has no more files for connections.
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -44,7 +51,7 @@ pub(super) struct Port {
     /// Its name, for the log.
     pub(super) name: &'static str,
     pub(super) router: Router,
-    /// How many connections it has at most; more are closed at once.
+    /// How many connections it has at most. For one more, others are closed that are idle.
     pub(super) connections_max: usize,
     pub(super) patience: Patience,
 }
@@ -80,27 +87,91 @@ pub(super) async fn serve(
     port: Port,
     shutdown: CancellationToken,
 ) -> io::Result<()> {
-    let mut connections = JoinSet::new();
-    let mut is_full = false;
+    let mut connections = Connections::default();
     while let Some(stream) = shutdown.run_until_cancelled(accept(&listener)).await {
-        while connections.try_join_next().is_some() {}
-        let was_full = std::mem::replace(&mut is_full, connections.len() >= port.connections_max);
-        if is_full {
-            if !was_full {
-                let connections = connections.len();
-                tracing::warn!(
-                    port = port.name,
-                    connections,
-                    "too many connections: more are closed"
-                );
-            }
-            continue;
+        if connections.make_room(&port).await {
+            let visitor = Visitor::default();
+            let connection = connection(stream, port.clone(), visitor.clone(), shutdown.clone());
+            connections.add(visitor, connection);
         }
-        connections.spawn(connection(stream, port.clone(), shutdown.clone()));
     }
     drop(listener);
-    while connections.join_next().await.is_some() {}
+    connections.end().await;
     Ok(())
+}
+
+/// The connections of a port, and who made them.
+#[derive(Default)]
+struct Connections {
+    tasks: JoinSet<()>,
+    open: HashMap<Id, (Visitor, AbortHandle)>,
+    was_full: bool,
+}
+
+impl Connections {
+    fn add(&mut self, visitor: Visitor, connection: impl Future<Output = ()> + Send + 'static) {
+        let task = self.tasks.spawn(connection);
+        self.open.insert(task.id(), (visitor, task));
+    }
+
+    /// Makes room for one more connection: when there are too many, those are closed that nothing is
+    /// being done for and that have been silent for longest. So nobody who only holds connections, or
+    /// sends half of something, keeps others out. Says no when all are being answered.
+    async fn make_room(&mut self, port: &Port) -> bool {
+        while let Some(ended) = self.tasks.try_join_next_with_id() {
+            self.forget(ended);
+        }
+        if self.open.len() < port.connections_max {
+            self.was_full = false;
+            return true;
+        }
+        if !std::mem::replace(&mut self.was_full, true) {
+            let connections = self.open.len();
+            tracing::warn!(
+                port = port.name,
+                connections,
+                "too many connections: idle ones are closed"
+            );
+        }
+        let count = port.connections_max.div_ceil(CLOSED_SHARE);
+        let closed = self.close_idle(count, !port.patience.is_open);
+        // What was closed has its file until its task has ended.
+        while self.tasks.len() > self.open.len() {
+            match self.tasks.join_next_with_id().await {
+                Some(ended) => self.forget(ended),
+                None => break,
+            }
+        }
+        closed > 0
+    }
+
+    /// Closes at most so many connections that are idle, those first that were active least recently,
+    /// and at a guarded port strangers before all others.
+    fn close_idle(&mut self, count: usize, is_guarded: bool) -> usize {
+        let idle = self.open.iter().filter(|(_, (visitor, _))| visitor.is_idle());
+        let mut idle: Vec<_> = idle
+            .map(|(id, (visitor, _))| {
+                (is_guarded && visitor.may_stay(), visitor.last_active(), *id)
+            })
+            .collect();
+        idle.sort_unstable_by_key(|(is_known, active, _)| (*is_known, *active));
+        idle.truncate(count);
+        for (.., id) in &idle {
+            if let Some((_, task)) = self.open.remove(id) {
+                task.abort();
+            }
+        }
+        idle.len()
+    }
+
+    fn forget(&mut self, ended: Result<(Id, ()), JoinError>) {
+        let id = ended.map_or_else(|error| error.id(), |(id, ())| id);
+        self.open.remove(&id);
+    }
+
+    async fn end(mut self) {
+        while self.tasks.join_next().await.is_some() {}
+    }
 }
 
 async fn accept(listener: &TcpListener) -> TcpStream {
@@ -122,11 +193,10 @@ fn is_of_the_caller(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-async fn connection(stream: TcpStream, port: Port, shutdown: CancellationToken) {
+async fn connection(stream: TcpStream, port: Port, visitor: Visitor, shutdown: CancellationToken) {
     // Without this every small reply waits for the kernel to find more to send.
     let _ = stream.set_nodelay(true);
     let local = stream.local_addr().ok().map(Local);
-    let visitor = Visitor::default();
     let (asks, is_open) = (visitor.clone(), port.patience.is_open);
     let routes = TowerToHyperService::new(port.router);
     let service = service_fn(move |mut request: Request<Incoming>| {
@@ -138,7 +208,14 @@ async fn connection(stream: TcpStream, port: Port, shutdown: CancellationToken) 
         if let Some(local) = local {
             request.extensions_mut().insert(local);
         }
-        routes.call(request)
+        // The body of a gRPC call goes on while it is answered.
+        let is_receiving = !request.body().is_end_stream() && !is_call(request.headers());
+        let under = asks.begins(is_receiving);
+        let answered = routes.call(request.map(|body| Tracked::request(body, under.clone())));
+        answered.map_ok(move |reply| {
+            under.has_come();
+            reply.map(|body| Tracked::reply(body, under))
+        })
     });
     let builder = builder();
     let mut served = pin!(builder.serve_connection(TokioIo::new(stream), service));

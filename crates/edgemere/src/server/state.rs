@@ -5,6 +5,7 @@ use std::sync::Arc;
 use edgemere_command::{Access, Node};
 use tokio::sync::Semaphore;
 
+use super::bodies::Bodies;
 use super::metrics::Metrics;
 
 /// How many commands may be under way at once; more are turned away, to come back later.
@@ -20,6 +21,7 @@ pub(super) struct Doors {
     pub(super) agent_access: Access,
     pub(super) peer_access: Access,
     pub(super) pages: mcp_serve::Access,
+    pub(super) bodies: Arc<Bodies>,
 }
 
 /// What the services share.
@@ -35,6 +37,8 @@ pub(super) struct State {
     /// Which hosts and pages the HTTP port serves.
     pub(super) pages: mcp_serve::Access,
     pub(super) metrics: Metrics,
+    /// The room for the bodies of requests.
+    pub(super) bodies: Arc<Bodies>,
     /// A permit for every command that may be under way.
     pub(super) commands: Arc<Semaphore>,
     /// A permit for every question about the ledger that may be open.
@@ -43,14 +47,15 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn new(node: Arc<Node>, doors: Doors) -> Arc<Self> {
-        let Doors { access, agent_access, peer_access, pages } = doors;
+        let Doors { access, agent_access, peer_access, pages, bodies } = doors;
         Arc::new(Self {
             node,
             access,
             agent_access,
             peer_access,
             pages,
-            metrics: Metrics::new(),
+            metrics: Metrics::new(Arc::clone(&bodies)),
+            bodies,
             commands: Arc::new(Semaphore::new(COMMANDS_MAX)),
             followers: Semaphore::new(FOLLOWERS_MAX),
         })

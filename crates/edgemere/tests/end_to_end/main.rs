@@ -13,6 +13,7 @@ mod config;
 mod crash;
 mod databases;
 mod demo;
+mod doors;
 mod import;
 mod import_kill;
 mod jobs;

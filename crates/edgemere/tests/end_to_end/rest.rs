@@ -185,7 +185,7 @@ async fn a_long_or_broken_request_is_refused_and_the_node_goes_on() {
     let node = start();
     let long = "x".repeat(65 << 20);
     let (status, _) = error(Client::new().post(node.url()).body(long)).await;
-    assert_eq!(status, 400);
+    assert_eq!(status, 413);
     let (status, _) = error(Client::new().post(node.url()).body(vec![0xff, 0xfe])).await;
     assert_eq!(status, 400);
     let deep = format!("{{\"command\": \"blockchain push {}\"}}", "{'a':".repeat(10_000));

@@ -22,7 +22,7 @@ pub(super) enum Code {
 }
 
 /// Whether a request, or a reply, is gRPC's.
-pub(super) fn is_call(headers: &HeaderMap) -> bool {
+pub(crate) fn is_call(headers: &HeaderMap) -> bool {
     let content_type = headers.get(header::CONTENT_TYPE);
     content_type.is_some_and(|t| t.as_bytes().starts_with(b"application/grpc"))
 }

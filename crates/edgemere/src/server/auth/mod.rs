@@ -24,6 +24,7 @@ mod proof;
 mod reply;
 
 pub(super) use self::caller::{Caller, Reply};
+pub(super) use self::grpc::is_call;
 pub(super) use self::guard::{Guard, authenticate};
 pub(crate) use self::key::{BadKey, NetworkKey, NoKey};
 pub(super) use self::proof::{PROTOCOL, PROTOCOL_HEADER, REPLY_HEADER, is_same_major};

@@ -2,6 +2,7 @@
 
 pub(crate) mod answers;
 mod body;
+mod bounded;
 mod form;
 pub(super) mod guard;
 mod html;
@@ -20,22 +21,20 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, State as Shared};
 use axum::http::header;
 use axum::response::IntoResponse;
-use axum::routing::{any, get, post};
+use axum::routing::{any, get, post, put};
 use serde_json::json;
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::request_id::{PropagateRequestIdLayer, SetRequestIdLayer};
 use tower_http::trace::TraceLayer;
 
+pub(super) use self::bounded::BoundedBodies;
 use self::guard::OwnPages;
 use self::ids::Ids;
 pub(super) use self::rest::principal;
 use super::mcp::Mcp;
 use super::reply::json_body;
 use super::state::State;
-
-/// How much one request may bring.
-const BODY_BYTES_MAX: usize = 64 << 20;
 
 /// The routes of the HTTP port.
 pub(super) fn router(state: &Arc<State>, mcp: &Mcp) -> Router {
@@ -51,8 +50,11 @@ pub(super) fn router(state: &Arc<State>, mcp: &Mcp) -> Router {
         .layer(PropagateRequestIdLayer::x_request_id())
         .layer(TraceLayer::new_for_http().make_span_with(span))
         .layer(CatchPanicLayer::custom(rest::panicked))
-        .layer_fn(move |inner| OwnPages { inner, state: Arc::clone(&guarded) })
-        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX));
+        .layer_fn(move |inner| OwnPages { inner, state: Arc::clone(&guarded) });
+    let bodies = BoundedBodies::new(state);
+    let rows = Router::new()
+        .route("/", put(rows::put))
+        .route("/api/v1/ingest/{dbms}/{table}", post(rows::ingest));
     Router::new()
         .route("/", any(rest::handle))
         .route("/page.css", get(page::style))
@@ -60,13 +62,16 @@ pub(super) fn router(state: &Arc<State>, mcp: &Mcp) -> Router {
         .route("/health", get(health))
         .route("/api/status", get(|| async { json_body(&json!({ "status": "ok" })) }))
         .route("/metrics", get(metrics))
-        .route("/api/v1/ingest/{dbms}/{table}", post(rows::ingest))
         .route("/api/v1/sql", post(sql::query))
         .route(jobs::PATH, get(jobs::all).post(jobs::start))
         .route("/api/v1/jobs/{id}", get(jobs::status).delete(jobs::remove))
         .route("/api/v1/jobs/{id}/rows", get(jobs::rows))
         .route("/api/v1/results/{id}", get(results::rows))
         .route(answers::PATH, post(answers::answers))
+        // The bodies have been read within their limits.
+        .layer(DefaultBodyLimit::disable())
+        .layer(bodies)
+        .merge(rows)
         .with_state(Arc::clone(state))
         .merge(mcp.router(state))
         .layer(layers)

@@ -12,7 +12,7 @@ use edgemere_command::{Method as CommandMethod, Principal, Request, Role};
 use serde_json::Value;
 
 use super::form::Form;
-use super::{html, page, rows};
+use super::{html, page};
 use crate::server::execute::execute;
 use crate::server::reply::{Failure, answer};
 use crate::server::state::State;
@@ -34,7 +34,6 @@ pub(super) async fn handle(
     let result = match method.as_str() {
         "GET" | "HEAD" => get(&state, &uri, &headers).await,
         "POST" => post(&state, &uri, &headers, body).await,
-        "PUT" => rows::put(&state, &headers, body).await,
         "OPTIONS" => Ok((StatusCode::NO_CONTENT, allow()).into_response()),
         _ => Ok((StatusCode::METHOD_NOT_ALLOWED, allow()).into_response()),
     };

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
+use axum::body::Body;
 use axum::extract::{Path, State as Shared};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use edgemere_command::{Effect, ingest};
+use edgemere_command::ingest;
 use edgemere_engine::ingest::{Input, Rejected};
 use edgemere_engine::{Put, Rows};
 use serde_json::{Map, Value, json};
 
 use super::body;
-use super::rest::{principal, request_id};
+use super::jobs::or_failure;
+use crate::server::execute;
 use crate::server::reply::{Failure, json_body};
 use crate::server::state::State;
 
@@ -32,48 +32,23 @@ const NO_HASH: &str = "0";
 
 /// EdgeLake's `PUT`: rows as JSON, with the database and the table in headers.
 pub(super) async fn put(
-    state: &Arc<State>,
-    headers: &HeaderMap,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Response, Failure> {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
-    let need = |name: &str| {
-        let value = text(name).filter(|value| !value.is_empty());
-        let message = format!("the header \"{name}\" is missing; nothing was stored");
-        value.ok_or_else(|| Failure::bad_request(message, HEADERS_HINT))
+    Shared(state): Shared<Arc<State>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    let stored = async {
+        let target = Target::of_headers(&headers)?;
+        store(&state, "put", &headers, body, target).await
     };
-    let (dbms, table) = (need("dbms")?, need("table")?);
-    let input = match text("type").map(str::to_ascii_lowercase).as_deref() {
-        None | Some("json") => Input::Json,
-        Some("csv") => Input::Csv,
-        Some(other) => {
-            let message = format!("rows of type \"{other}\" are not known; nothing was stored");
-            return Err(Failure::bad_request(message, "send type: json or type: csv"));
-        }
-    };
-    let is_file = match text("mode").map(str::to_ascii_lowercase).as_deref() {
-        None | Some("" | "streaming") => false,
-        Some("file") => true,
-        Some(other) => {
-            let message = format!("the mode \"{other}\" is not known; nothing was stored");
-            return Err(Failure::bad_request(message, "send mode: streaming or mode: file"));
-        }
-    };
-    let bytes = allowed(state, headers, body)?;
-    let (put, hash) = match is_file {
-        true => ingest::put_file(&state.node, dbms, table, input, &bytes).await?,
-        false => {
-            let key = key_of(headers)?;
-            let rows = Rows { dbms, table, input, bytes: &bytes, key: key.as_deref() };
-            (ingest::put_rows(&state.node, rows).await?, NO_HASH.to_owned())
-        }
-    };
-    let mut reply = report(&put);
-    let is_whole = put.rejected_total == 0;
-    let said = if is_whole { "Success" } else { "Partial" };
-    reply.shift_insert(0, "AnyLog.status".into(), said.into());
-    reply.shift_insert(1, "AnyLog.hash".into(), hash.into());
-    Ok((status(&put), json_body(&Value::Object(reply))).into_response())
+    let reply = stored.await.map(|(put, hash)| {
+        let mut reply = report(&put);
+        let is_whole = put.rejected_total == 0;
+        let said = if is_whole { "Success" } else { "Partial" };
+        reply.shift_insert(0, "AnyLog.status".into(), said.into());
+        reply.shift_insert(1, "AnyLog.hash".into(), hash.into());
+        (status(&put), json_body(&Value::Object(reply))).into_response()
+    });
+    or_failure(reply, &state, &Method::PUT, &headers)
 }
 
 /// Rows in any form that is known, by their content type.
@@ -81,22 +56,89 @@ pub(super) async fn ingest(
     Shared(state): Shared<Arc<State>>,
     Path((dbms, table)): Path<(String, String)>,
     headers: HeaderMap,
-    body: Result<Bytes, BytesRejection>,
+    body: Body,
 ) -> Response {
     let stored = async {
         let (input, key) = (input_of(&headers)?, key_of(&headers)?);
-        let bytes = allowed(&state, &headers, body)?;
-        let (dbms, table) = (dbms.as_str(), table.as_str());
-        let rows = Rows { dbms, table, input, bytes: &bytes, key: key.as_deref() };
-        Ok::<_, Failure>(ingest::put_rows(&state.node, rows).await?)
+        let target = Target { dbms, table, input, key, is_file: false };
+        store(&state, "ingest", &headers, body, target).await
     };
-    match stored.await {
-        Ok(put) => (status(&put), json_body(&Value::Object(report(&put)))).into_response(),
-        Err(failure) => {
-            let node = state.node.settings().http.ip().to_string();
-            failure.into_reply("post", &node, request_id(&headers))
-        }
+    let reply = stored.await;
+    let reply = reply
+        .map(|(put, _)| (status(&put), json_body(&Value::Object(report(&put)))).into_response());
+    or_failure(reply, &state, &Method::POST, &headers)
+}
+
+/// Where rows go, and as what.
+struct Target {
+    dbms: String,
+    table: String,
+    input: Input,
+    key: Option<String>,
+    /// Whether they are known by their content.
+    is_file: bool,
+}
+
+impl Target {
+    fn of_headers(headers: &HeaderMap) -> Result<Self, Failure> {
+        let text =
+            |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+        let need = |name: &str| {
+            let value = text(name).filter(|value| !value.is_empty());
+            let message = format!("the header \"{name}\" is missing; nothing was stored");
+            value.ok_or_else(|| Failure::bad_request(message, HEADERS_HINT))
+        };
+        let (dbms, table) = (need("dbms")?.to_owned(), need("table")?.to_owned());
+        let input = match text("type").map(str::to_ascii_lowercase).as_deref() {
+            None | Some("json") => Input::Json,
+            Some("csv") => Input::Csv,
+            Some(other) => {
+                let message = format!("rows of type \"{other}\" are not known; nothing was stored");
+                return Err(Failure::bad_request(message, "send type: json or type: csv"));
+            }
+        };
+        let is_file = match text("mode").map(str::to_ascii_lowercase).as_deref() {
+            None | Some("" | "streaming") => false,
+            Some("file") => true,
+            Some(other) => {
+                let message = format!("the mode \"{other}\" is not known; nothing was stored");
+                return Err(Failure::bad_request(message, "send mode: streaming or mode: file"));
+            }
+        };
+        let key = if is_file { None } else { key_of(headers)? };
+        Ok(Self { dbms, table, input, key, is_file })
     }
+}
+
+/// Stores the rows of a request, and gives EdgeLake's hash of them.
+async fn store(
+    state: &Arc<State>,
+    name: &'static str,
+    headers: &HeaderMap,
+    body: Body,
+    target: Target,
+) -> Result<(Put, String), Failure> {
+    let read = body::rows(&state.bodies, headers, body);
+    let node = Arc::clone(&state.node);
+    let stored = execute::store(state, name, read, async move |rows: body::Rows| {
+        // Who goes away leaves the rows to be stored, and the room that they take is held until then.
+        let stored = tokio::spawn(async move {
+            let Target { dbms, table, input, key, is_file } = target;
+            let (dbms, table, bytes) = (dbms.as_str(), table.as_str(), &*rows.bytes);
+            match is_file {
+                true => ingest::put_file(&node, dbms, table, input, bytes).await,
+                false => {
+                    let rows = Rows { dbms, table, input, bytes, key: key.as_deref() };
+                    Ok((ingest::put_rows(&node, rows).await?, NO_HASH.to_owned()))
+                }
+            }
+        });
+        Ok(stored.await.map_err(|_| Failure::fault())??)
+    });
+    let (put, hash) = stored.await?;
+    let stored = if put.repeated { 0 } else { put.stored };
+    state.metrics.rows(stored, put.rejected_total);
+    Ok((put, hash))
 }
 
 fn input_of(headers: &HeaderMap) -> Result<Input, Failure> {
@@ -125,19 +167,6 @@ fn key_of(headers: &HeaderMap) -> Result<Option<String>, Failure> {
         return Err(Failure::bad_request(message, hint));
     }
     Ok(Some(format!("key {key}")))
-}
-
-/// The rows of a request, of somebody who may store them.
-fn allowed(
-    state: &State,
-    headers: &HeaderMap,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Bytes, Failure> {
-    if !principal(state).may(Effect::Write) {
-        let message = "the local user may not store rows: it needs the permission to write";
-        return Err(Failure::foreign(message.into(), "start the node with --access write"));
-    }
-    body::rows(headers, body)
 }
 
 /// Some stored and some not is neither a success nor a failure.

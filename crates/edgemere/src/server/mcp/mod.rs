@@ -17,7 +17,7 @@ use tower::util::MapRequestLayer;
 
 pub(super) use self::commands::NodeCommands;
 use self::figures::Figures;
-use super::http::principal;
+use super::http::{BoundedBodies, principal};
 use super::state::State;
 
 /// What agents are told of the server before they call anything.
@@ -56,6 +56,8 @@ pub(crate) fn identity() -> Identity {
 #[derive(Clone)]
 pub(crate) struct Mcp {
     server: Server,
+    /// The longest message.
+    body_bytes_max: usize,
     live: Live,
 }
 
@@ -73,6 +75,7 @@ impl Mcp {
         tools: Origin,
         beside: Option<clap_serve::Tools>,
     ) -> Result<Self, Problems> {
+        let body_bytes_max = limits.body_bytes_max;
         let server = Server::new(identity(), limits);
         let commands = Arc::new(NodeCommands(Arc::clone(state)));
         let executor = Executor::new(commands, agent(state));
@@ -82,7 +85,7 @@ impl Mcp {
             None => offer,
         };
         let live = Live::start(server.clone(), offer, tools).await?;
-        let mcp = Self { server, live };
+        let mcp = Self { server, body_bytes_max, live };
         state.metrics.add(Box::new(Figures(mcp.server.clone())));
         let told = mcp.clone();
         state.node.add_process("MCP", Arc::new(move || told.details()));
@@ -101,7 +104,11 @@ impl Mcp {
 
     /// The routes. Other pages are kept out by the guard of the whole port, and here once more.
     pub(super) fn router(&self, state: &Arc<State>) -> Router {
-        self.server.router(state.pages.clone()).layer(MapRequestLayer::new(known(agent(state))))
+        let bodies = BoundedBodies::up_to(state, self.body_bytes_max);
+        self.server
+            .router(state.pages.clone())
+            .layer(bodies)
+            .layer(MapRequestLayer::new(known(agent(state))))
     }
 
     /// The server.

@@ -42,6 +42,7 @@ fn options(data: &Path, network: SocketAddr, key: Option<String>) -> Options {
         agents: mcp_serve::Limits::default(),
         beside: None,
         tools: edgemere_tools::Origin::default(),
+        body_memory: 1 << 30,
         storage: storage::Options::default(),
         limits: sql::Limits::default(),
     }

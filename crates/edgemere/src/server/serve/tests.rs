@@ -30,7 +30,8 @@ async fn start(router: Router, connections_max: usize, patience: Patience) -> Se
 }
 
 fn hello() -> Router {
-    Router::new().route("/", get(|| async { "hello" }))
+    let took = |_: axum::body::Bytes| async { "took" };
+    Router::new().route("/", get(|| async { "hello" }).post(took))
 }
 
 /// Sends something and reads until the other end closes.
@@ -86,22 +87,58 @@ async fn read_until(stream: &mut TcpStream, end: &str) {
 }
 
 #[tokio::test]
-async fn connections_beyond_the_limit_are_closed_and_those_within_go_on() {
+async fn who_only_holds_connections_keeps_nobody_out() {
     let patience = Patience { ask: LONG, prove: LONG, is_open: true };
-    let served = start(hello(), 2, patience).await;
+    for is_open in [true, false] {
+        let served = start(hello(), 4, Patience { is_open, ..patience }).await;
+        let mut held = Vec::new();
+        for number in 0..100 {
+            let sent = match number % 5 {
+                0 => "",
+                1 => "GET / HTTP/1.1\r\nhost: x\r\n",
+                2 => "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nhalf",
+                3 => GET,
+                _ => "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
+            };
+            let mut stream = TcpStream::connect(served.address).await.unwrap();
+            // One that came before may have been closed for it, and this one for another.
+            let _ = stream.write_all(sent.as_bytes()).await;
+            held.push(stream);
+            if number % 10 == 9 {
+                let answer = exchange(served.address, GET_AND_CLOSE).await;
+                assert!(answer.ends_with("hello"), "{number}: {answer:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_being_answered_is_not_closed_for_others() {
+    let patience = Patience { ask: LONG, prove: LONG, is_open: true };
+    let (go, goes) = tokio::sync::watch::channel(false);
+    let (begun, mut begins) = tokio::sync::mpsc::unbounded_channel();
+    let slow = move || {
+        let (begun, mut goes) = (begun.clone(), goes.clone());
+        async move {
+            begun.send(()).unwrap();
+            goes.wait_for(|goes| *goes).await.unwrap();
+            "done"
+        }
+    };
+    let served = start(hello().route("/slow", get(slow)), 2, patience).await;
     let mut held = Vec::new();
     for _ in 0..2 {
         let mut stream = TcpStream::connect(served.address).await.unwrap();
-        stream.write_all(GET.as_bytes()).await.unwrap();
-        read_until(&mut stream, "hello").await;
+        stream.write_all(GET.replace("/ ", "/slow ").as_bytes()).await.unwrap();
+        begins.recv().await.unwrap();
         held.push(stream);
     }
+    // Nothing is idle: there is no room.
     assert_eq!(exchange(served.address, GET_AND_CLOSE).await, "");
-    let mut first = held.remove(0);
-    first.write_all(GET_AND_CLOSE.as_bytes()).await.unwrap();
-    read_until(&mut first, "hello").await;
-    drop(first);
-    // The port learns of the end a moment later.
+    go.send(true).unwrap();
+    for stream in &mut held {
+        read_until(stream, "done").await;
+    }
     let answered = async {
         while exchange(served.address, GET_AND_CLOSE).await.is_empty() {
             tokio::task::yield_now().await;

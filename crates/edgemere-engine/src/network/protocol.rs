@@ -21,7 +21,7 @@ pub(super) const LZ4: &str = "lz4";
 
 /// Our own version: one more after the dot for each change of what is sent. What stands before it is
 /// the version of the port that this is one part of.
-const OWN: &str = "1.1";
+const OWN: &str = "2.0";
 
 /// The version of what this node sends and understands. Plans are DataFusion's, and are only
 /// understood by the same one.

@@ -114,7 +114,7 @@ async fn send(node: &Node, version: &str, plan: Arc<dyn ExecutionPlan>) -> Resul
 }
 
 fn version() -> String {
-    format!("1.1, DataFusion {}", datafusion::DATAFUSION_VERSION)
+    format!("2.0, DataFusion {}", datafusion::DATAFUSION_VERSION)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -123,8 +123,8 @@ async fn another_version_is_refused_with_both_versions() {
     let plan =
         Arc::new(datafusion::physical_plan::empty::EmptyExec::new(Arc::new(Schema::empty())));
     send(&node, &version(), plan.clone()).await.unwrap();
-    let error = send(&node, "2, DataFusion 60.0.0", plan).await.unwrap_err();
-    assert!(error.contains("2, DataFusion 60.0.0") && error.contains(&version()), "{error}");
+    let error = send(&node, "3, DataFusion 60.0.0", plan).await.unwrap_err();
+    assert!(error.contains("3, DataFusion 60.0.0") && error.contains(&version()), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -158,7 +158,7 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
     let beside = beside.transpose()?;
     let mcp = Mcp::start(&state, options.agents, options.tools, beside).await.map_err(BadTools)?;
     let hosts = Hosts::new(node.settings().network, &options.allow_hosts);
-    let guard = Arc::new(Guard::new(key, hosts)?);
+    let guard = Arc::new(Guard::new(key, hosts, Arc::clone(&state.bodies))?);
     let (http, network) = ports(state, &mcp, guard);
     let mut services = vec![
         tokio::spawn(serve(http_listener, http, shutdown.clone())),

@@ -192,7 +192,7 @@ fn a_master_of_another_protocol_is_refused_with_both_versions() {
     std::thread::spawn(move || {
         for mut stream in server.incoming().map_while(Result::ok) {
             let _ = stream.read(&mut [0; 4096]);
-            let reply = "HTTP/1.1 200 OK\r\nedgemere-protocol: 2.3\r\ncontent-length: 2\r\n\
+            let reply = "HTTP/1.1 200 OK\r\nedgemere-protocol: 3.3\r\ncontent-length: 2\r\n\
                          connection: close\r\n\r\n{}";
             let _ = stream.write_all(reply.as_bytes());
         }
@@ -202,7 +202,7 @@ fn a_master_of_another_protocol_is_refused_with_both_versions() {
     let args = [&ports[..], &flags("one", "operator", &address)].concat();
     let (_, stderr, code) = parts(&run(other.path(), &args));
     assert_eq!(code, 5, "{stderr}");
-    assert!(stderr.contains("2.3") && stderr.contains("1.0"), "{stderr}");
+    assert!(stderr.contains("3.3") && stderr.contains("2.0"), "{stderr}");
 }
 
 #[tokio::test]
@@ -217,13 +217,13 @@ async fn a_caller_of_another_protocol_is_refused_with_both_versions() {
             None => request,
         }
     };
-    let reply = call(Some("2.3")).send().await.unwrap();
+    let reply = call(Some("1.3")).send().await.unwrap();
     assert_eq!(
         (reply.status().as_u16(), &reply.headers()["edgemere-protocol"]),
-        (409, &"1.0".parse().unwrap())
+        (409, &"2.0".parse().unwrap())
     );
     let text = reply.text().await.unwrap();
-    assert!(text.contains("2.3") && text.contains("1.0"), "{text}");
+    assert!(text.contains("1.3") && text.contains("2.0"), "{text}");
     assert_eq!(call(None).send().await.unwrap().status(), 409);
-    assert_eq!(call(Some("1.9")).send().await.unwrap().status(), 200);
+    assert_eq!(call(Some("2.9")).send().await.unwrap().status(), 200);
 }

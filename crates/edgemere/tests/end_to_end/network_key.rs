@@ -71,7 +71,7 @@ async fn a_stranger_gets_401_and_nothing_else() {
         let url = format!("http://{}{path}", master.network);
         let request = Client::new().post(url).body("{\"command\": \"get status\"}");
         let request = request.header("content-type", "application/json");
-        let request = request.header("edgemere-protocol", "1.0");
+        let request = request.header("edgemere-protocol", "2.0");
         match authorization {
             Some(authorization) => request.header("authorization", authorization),
             None => request,

@@ -11,7 +11,7 @@ use crate::support::{Node, wait_for};
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
 /// What nodes say to each other.
-pub(crate) const PROTOCOL: &str = "1.0";
+pub(crate) const PROTOCOL: &str = "2.0";
 
 /// A master that other machines can reach.
 fn master() -> Node {

@@ -7,10 +7,11 @@ use std::time::Instant;
 
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
+use mcp_serve::Host;
 
 use super::grpc;
 use super::key::NetworkKey;
-use super::proof::{Asked, Challenge, Proof, REPLY_HEADER};
+use super::proof::{Asked, Challenge, Proof, REPLY_HEADER, dialled, hash};
 use super::reply::{self, Head};
 
 /// How many nodes are remembered.
@@ -58,12 +59,13 @@ impl Caller {
         path: &str,
         body: &[u8],
     ) -> Option<Signed> {
-        self.sign_asked(address, Asked { method, path, body })
+        let host = dialled(&Host::parse(address)?);
+        self.sign_asked(address, Asked { host: &host, method, path, body: hash(body) })
     }
 
     /// The proof for a gRPC call to an address, when its challenge is known.
     pub(crate) fn sign_call(&self, address: &str) -> Option<Signed> {
-        self.sign_asked(address, grpc::CALL)
+        self.sign_asked(address, grpc::call(&dialled(&Host::parse(address)?)))
     }
 
     fn sign_asked(&self, address: &str, asked: Asked<'_>) -> Option<Signed> {

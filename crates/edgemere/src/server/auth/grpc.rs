@@ -7,10 +7,12 @@ use axum::response::{IntoResponse, Response};
 
 use super::proof::Asked;
 
-/// What a proof of a call is for: to call this node. No path of HTTP looks like this one, so that it
+/// What a proof of a call is for: to call the node at this host and port. No path of HTTP looks like this one, so that it
 /// is a proof for nothing else. Which call it is does not count: whoever makes the proof has a nonce
 /// for each, and does not know the names of the engine's calls.
-pub(super) const CALL: Asked<'static> = Asked { method: "POST", path: "grpc", body: b"" };
+pub(super) fn call(host: &str) -> Asked<'_> {
+    Asked { host, method: "POST", path: "grpc", body: [0; 32] }
+}
 
 /// gRPC's codes, of those that we give ourselves.
 #[derive(Clone, Copy, Debug)]

@@ -4,18 +4,23 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::{Request, State as Shared};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use mcp_serve::Host;
 
+use super::super::bodies::{Arrived, Bodies, Held};
 use super::super::hosts::{Hosts, Local};
 use super::super::reply::Failure;
 use super::super::visitor::Visitor;
 use super::grpc;
 use super::key::NetworkKey;
-use super::proof::{Asked, Challenge, PROTOCOL, PROTOCOL_HEADER, Proof, is_same_major};
+use super::mac;
+use super::proof::{
+    Asked, Challenge, Hash, PROTOCOL, PROTOCOL_HEADER, Proof, dialled, hash, is_same_major,
+};
 
 /// How old a proof may be, and how far ahead.
 const WINDOW_MS: u64 = 60_000;
@@ -28,6 +33,7 @@ const BODY_BYTES_MAX: usize = 16 << 20;
 pub(crate) struct Guard {
     key: Option<NetworkKey>,
     hosts: Hosts,
+    bodies: Arc<Bodies>,
     instance: [u8; 16],
     started: Instant,
     seen: Mutex<Seen>,
@@ -46,10 +52,14 @@ pub(super) struct Nonce(pub(super) [u8; 16]);
 
 impl Guard {
     /// Lets in who has the key, or everybody where there is none.
-    pub(crate) fn new(key: Option<NetworkKey>, hosts: Hosts) -> std::io::Result<Self> {
+    pub(crate) fn new(
+        key: Option<NetworkKey>,
+        hosts: Hosts,
+        bodies: Arc<Bodies>,
+    ) -> std::io::Result<Self> {
         let mut instance = [0; 16];
         getrandom::fill(&mut instance).map_err(std::io::Error::other)?;
-        Ok(Self { key, hosts, instance, started: Instant::now(), seen: Mutex::default() })
+        Ok(Self { key, hosts, bodies, instance, started: Instant::now(), seen: Mutex::default() })
     }
 
     pub(super) fn key(&self) -> Option<&NetworkKey> {
@@ -66,15 +76,17 @@ impl Guard {
         Challenge { instance: self.instance, time_ms: self.now_ms() }
     }
 
-    /// The proof of a request, when it is good and new.
-    fn check(&self, key: &NetworkKey, headers: &HeaderMap, asked: Asked<'_>) -> Option<Nonce> {
+    /// The proof of a request, when it is good and new. What the body must be is in it: whether it is
+    /// is seen when it has been read.
+    fn check(&self, key: &NetworkKey, headers: &HeaderMap, asked: Asked<'_>) -> Option<Proof> {
         let proof = Proof::from_header(headers.get(header::AUTHORIZATION)?.to_str().ok()?)?;
+        let asked = Asked { body: proof.body, ..asked };
         let now = self.now_ms();
         let is_ours = proof.challenge.instance == self.instance
             && proof.challenge.time_ms.abs_diff(now) <= WINDOW_MS;
         // Only what was signed is remembered: a stranger cannot fill the memory.
         let is_good = is_ours && proof.holds(key, asked);
-        (is_good && self.is_new(proof.nonce, now)).then_some(Nonce(proof.nonce))
+        (is_good && self.is_new(proof.nonce, now)).then_some(proof)
     }
 
     fn is_new(&self, nonce: [u8; 16], now: u64) -> bool {
@@ -104,7 +116,8 @@ pub(crate) async fn authenticate(
     next: Next,
 ) -> Response {
     let mut reply = match guard.admit(request).await {
-        Ok(request) => next.run(request).await,
+        // What the body holds is held until it is answered.
+        Ok((request, _held)) => next.run(request).await,
         Err(refusal) => refusal,
     };
     let version = HeaderValue::from_static(PROTOCOL);
@@ -113,52 +126,68 @@ pub(crate) async fn authenticate(
 }
 
 impl Guard {
-    async fn admit(&self, request: Request) -> Result<Request, Response> {
+    async fn admit(&self, mut request: Request) -> Result<(Request, Held), Response> {
         let local = request.extensions().get::<Local>().copied();
         let host = self.hosts.check(request.uri(), request.headers(), local);
-        host.map_err(|foreign| {
-            tracing::warn!(reason = foreign.message(), "refused what is not from a node");
-            foreign.into_reply(request.method().as_str(), "", None)
-        })?;
+        let host = host.map_err(|foreign| refused(foreign, &request))?;
         let is_call = grpc::is_call(request.headers());
-        let request = match &self.key {
-            None => Some(request),
-            Some(key) if is_call => self.admit_call(key, request),
-            Some(key) => self.admit_known(key, request).await,
-        };
-        let request = request.ok_or_else(|| self.refusal(is_call))?;
-        let version = request.headers().get(PROTOCOL_HEADER).and_then(|v| v.to_str().ok());
-        match version {
-            Some(version) if is_same_major(version) => {}
-            // The service that is called has a version of its own, and says itself what it misses.
-            None if is_call => {}
-            version => {
-                tracing::warn!(version, "refused a caller that does not speak our protocol");
-                return Err(other_protocol(version, is_call));
+        let body = match &self.key {
+            None => None,
+            Some(key) => {
+                let proof = self.proof(key, &request, &host, is_call);
+                let proof = proof.ok_or_else(|| self.refusal(is_call))?;
+                if !self.hosts.is_meant(&host, local) {
+                    let message = format!("this node is not the one at \"{host}\"");
+                    return Err(refused(Failure::foreign(message, OTHER_NODE_HINT), &request));
+                }
+                request.extensions_mut().insert(Nonce(proof.nonce));
+                Some(proof.body)
             }
-        }
+        };
+        check_version(request.headers(), is_call)?;
         if let Some(visitor) = request.extensions().get::<Visitor>() {
             visitor.stays();
         }
-        Ok(request)
+        match is_call {
+            // Its body is a stream, of which nobody waits for the end.
+            true => Ok((request, Held::default())),
+            false => self.with_body(request, body).await,
+        }
     }
 
-    async fn admit_known(&self, key: &NetworkKey, request: Request) -> Option<Request> {
-        let (mut parts, body) = request.into_parts();
-        // A stranger's body is not even read.
-        parts.headers.get(header::AUTHORIZATION)?;
-        let body = to_bytes(body, BODY_BYTES_MAX).await.ok()?;
-        let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-        let asked = Asked { method: parts.method.as_str(), path, body: &body };
-        let nonce = self.check(key, &parts.headers, asked)?;
-        parts.extensions.insert(nonce);
-        Some(Request::from_parts(parts, Body::from(body)))
+    /// The proof of a request, by its headers alone: a stranger's body is not even read.
+    fn proof(
+        &self,
+        key: &NetworkKey,
+        request: &Request,
+        host: &Host,
+        is_call: bool,
+    ) -> Option<Proof> {
+        let (host, headers) = (dialled(host), request.headers());
+        if is_call {
+            return self.check(key, headers, grpc::call(&host));
+        }
+        let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+        let method = request.method().as_str();
+        self.check(key, headers, Asked { host: &host, method, path, body: [0; 32] })
     }
 
-    fn admit_call(&self, key: &NetworkKey, mut request: Request) -> Option<Request> {
-        let nonce = self.check(key, request.headers(), grpc::CALL)?;
-        request.extensions_mut().insert(nonce);
-        Some(request)
+    /// The request with its whole body, which is the one that was signed.
+    async fn with_body(
+        &self,
+        request: Request,
+        signed: Option<Hash>,
+    ) -> Result<(Request, Held), Response> {
+        let (parts, body) = request.into_parts();
+        let reply = |failure: Failure| failure.into_reply(parts.method.as_str(), "", None);
+        let arrived = self.bodies.read(body, BODY_BYTES_MAX).await;
+        let Arrived { bytes, held } =
+            arrived.map_err(|unread| reply(unread.failure(BODY_BYTES_MAX)))?;
+        if signed.is_some_and(|signed| !mac::is_same(&signed, &hash(&bytes))) {
+            let message = "the body is not the one that was signed";
+            return Err(reply(Failure::bad_request(message, "send the request again")));
+        }
+        Ok((Request::from_parts(parts, Body::from(bytes)), held))
     }
 
     fn refusal(&self, is_call: bool) -> Response {
@@ -173,6 +202,28 @@ impl Guard {
     }
 }
 
+const OTHER_NODE_HINT: &str =
+    "something between the two passes requests on; if it may, start the node with --allow-host";
+
+/// A refusal of what no node of the network sends.
+fn refused(failure: Failure, request: &Request) -> Response {
+    tracing::warn!(reason = failure.message(), "refused what is not from a node");
+    failure.into_reply(request.method().as_str(), "", None)
+}
+
+fn check_version(headers: &HeaderMap, is_call: bool) -> Result<(), Response> {
+    let version = headers.get(PROTOCOL_HEADER).and_then(|version| version.to_str().ok());
+    match version {
+        Some(version) if is_same_major(version) => Ok(()),
+        // The service that is called has a version of its own, and says itself what it misses.
+        None if is_call => Ok(()),
+        version => {
+            tracing::warn!(version, "refused a caller that does not speak our protocol");
+            Err(other_protocol(version, is_call))
+        }
+    }
+}
+
 fn other_protocol(version: Option<&str>, is_call: bool) -> Response {
     let failure = Failure::other_protocol(version);
     match is_call {
@@ -183,17 +234,21 @@ fn other_protocol(version: Option<&str>, is_call: bool) -> Response {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::stream;
+
+    use super::super::super::bodies::Limits;
     use super::super::mac::hex;
     use super::*;
 
-    const ASKED: Asked<'static> = Asked { method: "GET", path: "/", body: b"" };
+    const ASKED: Asked<'static> = Asked { host: "h 1", method: "GET", path: "/", body: [0; 32] };
 
     fn key() -> NetworkKey {
         NetworkKey::parse(&hex(&[7; 32])).unwrap()
     }
 
     fn keyed() -> Guard {
-        Guard::new(Some(key()), Hosts::new("127.0.0.1:1".parse().unwrap(), &[])).unwrap()
+        let hosts = Hosts::new("127.0.0.1:1".parse().unwrap(), &[]);
+        Guard::new(Some(key()), hosts, Arc::new(Bodies::new(Limits::of(64 << 20)))).unwrap()
     }
 
     fn check(guard: &Guard, challenge: Challenge, nonce: u8) -> bool {
@@ -225,5 +280,64 @@ mod tests {
         assert!(!guard.is_new([1; 16], 1000 + 2 * WINDOW_MS));
         assert!(guard.is_new([2; 16], 1001 + 2 * WINDOW_MS));
         assert_eq!(guard.seen.lock().unwrap().nonces.len(), 1);
+    }
+
+    const ADDRESS: &str = "127.0.0.1:1";
+
+    /// What a request is answered with, and whether any of its body was read.
+    async fn sent(
+        guard: &Guard,
+        signed: Option<(&str, &[u8])>,
+        body: &'static [u8],
+    ) -> (u16, bool) {
+        let (read, is_read) = tokio::sync::watch::channel(false);
+        let pieces = stream::iter([Ok::<_, std::io::Error>(body)]);
+        let pieces = futures_util::StreamExt::inspect(pieces, move |_| _ = read.send(true));
+        let request = Request::post("/v1/command").header(header::HOST, ADDRESS);
+        let mut request = request.header(PROTOCOL_HEADER, PROTOCOL);
+        if let Some((address, body)) = signed {
+            let host = dialled(&Host::parse(address).unwrap());
+            let asked =
+                Asked { host: &host, method: "POST", path: "/v1/command", body: hash(body) };
+            let nonce = rand_nonce();
+            let proof = Proof::new(&key(), guard.challenge(), nonce, asked);
+            request = request.header(header::AUTHORIZATION, proof.to_header());
+        } else {
+            request = request.header(header::AUTHORIZATION, "x");
+        }
+        let admitted = guard.admit(request.body(Body::from_stream(pieces)).unwrap()).await;
+        let status = admitted.map_or_else(|refused| refused.status().as_u16(), |_| 200);
+        (status, *is_read.borrow())
+    }
+
+    fn rand_nonce() -> [u8; 16] {
+        let mut nonce = [0; 16];
+        getrandom::fill(&mut nonce).unwrap();
+        nonce
+    }
+
+    #[tokio::test]
+    async fn a_body_is_read_when_its_proof_is_good_and_must_be_the_one_that_was_signed() {
+        let guard = keyed();
+        assert_eq!(sent(&guard, None, b"a command").await, (401, false));
+        assert_eq!(sent(&guard, Some((ADDRESS, b"a command")), b"a command").await, (200, true));
+        assert_eq!(sent(&guard, Some((ADDRESS, b"a command")), b"another").await, (400, true));
+        // Signed for another node, which has passed it on.
+        let other = Some(("127.0.0.1:2", &b"a command"[..]));
+        assert_eq!(sent(&guard, other, b"a command").await, (401, false));
+        assert_eq!(guard.bodies.taken_bytes(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_proof_that_names_another_node_is_refused_there() {
+        let guard = keyed();
+        let host = "127.0.0.1:2";
+        let asked = Asked { host: "127.0.0.1 2", method: "GET", path: "/health", body: hash(b"") };
+        let proof = Proof::new(&key(), guard.challenge(), [1; 16], asked);
+        let request = Request::get("/health").header(header::HOST, host);
+        let request = request.header(header::AUTHORIZATION, proof.to_header());
+        let request = request.header(PROTOCOL_HEADER, PROTOCOL).body(Body::empty()).unwrap();
+        let refused = guard.admit(request).await.unwrap_err();
+        assert_eq!(refused.status(), StatusCode::FORBIDDEN);
     }
 }

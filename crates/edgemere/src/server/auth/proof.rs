@@ -1,16 +1,19 @@
 //! What is signed, and how it is written: the same on both sides.
 //!
 //! A challenge is `Edgemere INSTANCE.TIME` in the header `www-authenticate`, a proof is
-//! `Edgemere INSTANCE.TIME.NONCE.MAC` in `authorization`. INSTANCE is made anew by every process,
-//! TIME are milliseconds of its own clock.
+//! `Edgemere INSTANCE.TIME.NONCE.BODY.MAC` in `authorization`. INSTANCE is made anew by every process,
+//! TIME are milliseconds of its own clock. BODY is the SHA-256 of the request's body: so a proof is
+//! checked by the headers alone, before anything of the body is read. The host and port that the
+//! caller has dialled are signed, too: what is sent to one node is no proof for another.
 
+use mcp_serve::Host;
 use sha2::{Digest, Sha256};
 
 use super::key::NetworkKey;
 use super::mac::{self, hex, unhex};
 
 /// The version of what nodes say to each other. Nodes of different majors refuse each other.
-pub(crate) const PROTOCOL: &str = "1.0";
+pub(crate) const PROTOCOL: &str = "2.0";
 
 /// The header that carries it, in every request and every reply.
 pub(crate) const PROTOCOL_HEADER: &str = "edgemere-protocol";
@@ -46,13 +49,29 @@ impl Challenge {
     }
 }
 
-/// What a request asks for.
+/// The SHA-256 of a body.
+pub(super) type Hash = [u8; 32];
+
+/// What a request asks for, and of whom.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked<'a> {
+    /// The host and port that the caller has dialled, as [`dialled`] writes it.
+    pub(super) host: &'a str,
     pub(super) method: &'a str,
     /// The path with the query.
     pub(super) path: &'a str,
-    pub(super) body: &'a [u8],
+    pub(super) body: Hash,
+}
+
+/// A host and port as both sides write it.
+pub(super) fn dialled(host: &Host) -> String {
+    // What a client dials without a port has HTTP's.
+    format!("{} {}", host.name(), host.port().unwrap_or(80))
+}
+
+/// The hash of a body.
+pub(super) fn hash(body: &[u8]) -> Hash {
+    Sha256::digest(body).into()
 }
 
 /// That whoever asks has the key.
@@ -60,6 +79,8 @@ pub(super) struct Asked<'a> {
 pub(super) struct Proof {
     pub(super) challenge: Challenge,
     pub(super) nonce: [u8; 16],
+    /// Of the body that is to come.
+    pub(super) body: Hash,
     mac: [u8; mac::LENGTH],
 }
 
@@ -71,47 +92,45 @@ impl Proof {
         asked: Asked<'_>,
     ) -> Self {
         let mac = mac::mac(key.bytes(), signed(&challenge, &nonce, asked).as_bytes());
-        Self { challenge, nonce, mac }
+        Self { challenge, nonce, body: asked.body, mac }
     }
 
-    /// Whether it was made with the key for just this request.
+    /// Whether it was made with the key for just this request, with the body that it says.
     pub(super) fn holds(&self, key: &NetworkKey, asked: Asked<'_>) -> bool {
         let right = Self::new(key, self.challenge.clone(), self.nonce, asked);
         mac::is_same(&self.mac, &right.mac)
     }
 
     pub(super) fn to_header(&self) -> String {
-        format!("{}.{}.{}", self.challenge.to_header(), hex(&self.nonce), hex(&self.mac))
+        let (nonce, body, mac) = (hex(&self.nonce), hex(&self.body), hex(&self.mac));
+        format!("{}.{nonce}.{body}.{mac}", self.challenge.to_header())
     }
 
     pub(super) fn from_header(text: &str) -> Option<Self> {
-        let mut parts = text.rsplitn(3, '.');
-        let (mac, nonce, challenge) = (parts.next()?, parts.next()?, parts.next()?);
-        let challenge = Challenge::from_header(challenge)?;
-        Some(Self { challenge, nonce: unhex(nonce)?, mac: unhex(mac)? })
+        let mut parts = text.rsplitn(4, '.');
+        let (mac, body, nonce) = (parts.next()?, parts.next()?, parts.next()?);
+        let challenge = Challenge::from_header(parts.next()?)?;
+        Some(Self { challenge, nonce: unhex(nonce)?, body: unhex(body)?, mac: unhex(mac)? })
     }
 }
 
 fn signed(challenge: &Challenge, nonce: &[u8; 16], asked: Asked<'_>) -> String {
-    let Asked { method, path, body } = asked;
+    let Asked { host, method, path, body } = asked;
     format!(
-        "edgemere-request-v1\n{}\n{}\n{}\n{method}\n{path}\n{}",
+        "edgemere-request-v2\n{}\n{}\n{}\n{host}\n{method}\n{path}\n{}",
         hex(&challenge.instance),
         challenge.time_ms,
         hex(nonce),
-        digest(body)
+        hex(&body)
     )
-}
-
-fn digest(body: &[u8]) -> String {
-    hex(&Sha256::digest(body))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const ASKED: Asked<'static> = Asked { method: "POST", path: "/a?b", body: b"c" };
+    const ASKED: Asked<'static> =
+        Asked { host: "h 1", method: "POST", path: "/a?b", body: [9; 32] };
 
     fn key(byte: u8) -> NetworkKey {
         NetworkKey::parse(&hex(&[byte; 32])).unwrap()
@@ -128,7 +147,8 @@ mod tests {
         for other in [
             Asked { method: "GET", ..ASKED },
             Asked { path: "/a?c", ..ASKED },
-            Asked { body: b"d", ..ASKED },
+            Asked { host: "h 2", ..ASKED },
+            Asked { body: [8; 32], ..ASKED },
         ] {
             assert!(!proof().holds(&key(1), other), "{other:?}");
         }
@@ -155,9 +175,17 @@ mod tests {
     }
 
     #[test]
+    fn a_host_is_dialled_the_same_however_it_is_written() {
+        let dialled = |text: &str| dialled(&Host::parse(text).unwrap());
+        assert_eq!(dialled("LocalHost:7"), "localhost 7");
+        assert_eq!(dialled("a.example"), dialled("A.example:80"));
+        assert_eq!(dialled("[0::1]:9"), dialled("[::1]:9"));
+    }
+
+    #[test]
     fn versions_differ_by_their_major() {
-        assert!(is_same_major(PROTOCOL) && is_same_major("1.7"));
-        assert!(is_same_major("1, DataFusion 55.2.0") && !is_same_major("2, DataFusion 55.2.0"));
-        assert!(!is_same_major("2.0") && !is_same_major("") && !is_same_major("10.0"));
+        assert!(is_same_major(PROTOCOL) && is_same_major("2.7"));
+        assert!(is_same_major("2, DataFusion 55.2.0") && !is_same_major("1, DataFusion 55.2.0"));
+        assert!(!is_same_major("1.0") && !is_same_major("") && !is_same_major("20.0"));
     }
 }

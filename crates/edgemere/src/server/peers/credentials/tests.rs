@@ -17,6 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::super::super::auth::{Guard, NetworkKey, authenticate, prove};
+use super::super::super::bodies::{Bodies, Limits};
 use super::super::super::hosts::Hosts;
 use super::super::super::serve::{Patience, Port, serve};
 use super::super::HttpPeers;
@@ -34,7 +35,9 @@ fn key(digit: &str) -> NetworkKey {
 }
 
 async fn start(key: Option<NetworkKey>, at: &str) -> Node {
-    let guard = Arc::new(Guard::new(key, Hosts::new(([127, 0, 0, 1], 0).into(), &[])).unwrap());
+    let hosts = Hosts::new(([127, 0, 0, 1], 0).into(), &[]);
+    let bodies = Arc::new(Bodies::new(Limits::of(64 << 20)));
+    let guard = Arc::new(Guard::new(key, hosts, bodies).unwrap());
     let echo = |request: axum::extract::Request| async {
         let content_type = request.headers().get("content-type").cloned();
         let mut reply = Response::new(request.into_body());
@@ -98,7 +101,7 @@ async fn who_has_the_key_is_answered_while_it_still_sends() {
     for _ in 0..2 {
         let headers = peers.call_headers(&address, false).await.unwrap();
         let reply = call(&node, CALL, headers).await;
-        assert_eq!(text(reply.headers(), "edgemere-protocol"), "1.0");
+        assert_eq!(text(reply.headers(), "edgemere-protocol"), "2.0");
         assert_answered(reply).await;
     }
 }
@@ -153,7 +156,7 @@ async fn a_proof_of_a_call_is_none_of_a_command() {
     for (name, value) in headers {
         request = request.header(name, value);
     }
-    let reply = request.header("edgemere-protocol", "1.0").send().await.unwrap();
+    let reply = request.header("edgemere-protocol", "2.0").send().await.unwrap();
     assert_eq!((reply.status().as_u16(), reply.text().await.unwrap()), (401, String::new()));
 }
 
@@ -199,9 +202,9 @@ async fn without_a_key_there_is_nothing_to_prove_but_the_version_counts() {
     let peers = HttpPeers::new(None).unwrap();
     assert!(peers.call_headers(&node.address.to_string(), false).await.unwrap().is_empty());
     let version = |version: &str| vec![("edgemere-protocol".to_owned(), version.to_owned())];
-    assert_answered(call(&node, CALL, version("1, DataFusion 55.2.0")).await).await;
-    let refused = call(&node, CALL, version("2, DataFusion 60")).await;
+    assert_answered(call(&node, CALL, version("2, DataFusion 55.2.0")).await).await;
+    let refused = call(&node, CALL, version("1, DataFusion 60")).await;
     assert_eq!(text(refused.headers(), "grpc-status"), "9");
     let message = text(refused.headers(), "grpc-message");
-    assert!(message.contains("1.0") && message.contains("2, DataFusion 60"), "{message}");
+    assert!(message.contains("2.0") && message.contains("1, DataFusion 60"), "{message}");
 }

@@ -13,7 +13,7 @@ use edgemere_tools::Origin;
 
 use super::node_runtime;
 use super::signals::Signals;
-use crate::config::{self, Config, Flags, Key, NodeKeys, keys};
+use crate::config::{self, Config, Flags, Key, NodeKeys, keys, machine};
 use crate::failure::Failure;
 use crate::server::{self, Options, Running};
 use crate::terminal;
@@ -41,6 +41,7 @@ pub(crate) struct Node {
 impl Node {
     pub(super) fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
         let options = options(config)?;
+        log_memory(config);
         let is_json = config.text(&keys::LOG_FORMAT) == "json";
         let runtime = node_runtime()?;
         let result = runtime.block_on(async {
@@ -96,8 +97,15 @@ pub(super) fn options(config: &Config) -> anyhow::Result<Options> {
 }
 
 fn storage(config: &Config) -> Result<storage::Options, Failure> {
+    let defaults = storage::Options::default();
     let fresh_bytes_max = size(config, &keys::FRESH_MEMORY)?;
-    Ok(storage::Options { fresh_bytes_max, ..storage::Options::default() })
+    Ok(storage::Options {
+        fresh_bytes_max,
+        // A table must settle long before all tables have taken what there is.
+        settle_bytes: defaults.settle_bytes.min(fresh_bytes_max / 4),
+        compact_bytes: size(config, &keys::COMPACT_MEMORY)?,
+        ..defaults
+    })
 }
 
 /// What agents may use.
@@ -143,6 +151,18 @@ fn list(config: &Config, key: &Key) -> Vec<String> {
 
 fn parse<T: FromStr<Err = String>>(text: &str) -> Result<T, Failure> {
     text.parse().map_err(Failure::input)
+}
+
+/// Says how much memory the node takes for what, of how much.
+fn log_memory(config: &Config) {
+    tracing::info!(
+        memory_mib = machine::memory() >> 20,
+        queries = config.text(&keys::QUERY_MEMORY_TOTAL),
+        bodies = config.text(&keys::BODY_MEMORY),
+        fresh = config.text(&keys::FRESH_MEMORY),
+        compact = config.text(&keys::COMPACT_MEMORY),
+        "the memory that the node may take"
+    );
 }
 
 /// Says that the node is ready. A log for programs has it as one of its own lines.
@@ -203,16 +223,22 @@ mod tests {
         assert_eq!(options.master, None);
         assert_eq!(options.access, Access::Admin);
         assert!(options.register);
-        assert_eq!(options.limits, Limits::default());
-        assert_eq!(options.storage, storage::Options::default());
+        // On a machine with enough memory all is as the engine has it by itself.
+        if machine::memory() >= 4 << 30 {
+            assert_eq!(options.limits, Limits::default());
+            assert_eq!(options.storage, storage::Options::default());
+        }
+        assert!(options.limits.memory_total_bytes as u64 <= machine::memory() / 2);
+        assert!(options.body_memory <= machine::memory() / 4);
     }
 
     #[test]
     fn what_queries_and_fresh_rows_may_use_can_be_set() {
-        let options =
-            of("query-memory = \"64MiB\"\nquery-memory-total = \"1GB\"\nquery-spill = \"0\"\n\
-             query-time = 60\nfresh-memory = \"8MiB\"\njob-disk = \"2MiB\"\n\
-             job-disk-total = \"1GiB\"\njob-keep = 7");
+        let options = of(
+            "query-memory = \"64MiB\"\nquery-memory-total = \"1GB\"\nquery-spill = \"0\"\n\
+             query-time = 60\nfresh-memory = \"8MiB\"\ncompact-memory = \"4MiB\"\nbody-memory = \"32MiB\"\njob-disk = \"2MiB\"\n\
+             job-disk-total = \"1GiB\"\njob-keep = 7",
+        );
         let options = options.unwrap();
         let expected = Limits {
             memory_bytes: 64 << 20,
@@ -229,6 +255,9 @@ mod tests {
         };
         assert_eq!(options.limits, expected);
         assert_eq!(options.storage.fresh_bytes_max, 8 << 20);
+        assert_eq!(options.storage.settle_bytes, 2 << 20);
+        assert_eq!(options.storage.compact_bytes, 4 << 20);
+        assert_eq!(options.body_memory, 32 << 20);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use super::Config;
 use super::form::Form;
 use super::key::{Default, Key};
+use super::machine;
 
 /// The least memory that something can be given, in bytes.
 const MEMORY_MIN: u64 = 1 << 20;
@@ -224,7 +225,10 @@ pub(crate) static QUERY_MEMORY: Key = Key {
     value_name: "SIZE",
     help: "The memory that one query may have; what needs more goes to disk",
     form: Form::Size { min: MEMORY_MIN },
-    default: Default::Fixed("512MiB"),
+    default: Default::Computed {
+        words: "an eighth of the memory, at most 512MiB",
+        of: |_| machine::QUERY.text(),
+    },
 };
 
 /// The memory of all queries.
@@ -234,7 +238,10 @@ pub(crate) static QUERY_MEMORY_TOTAL: Key = Key {
     value_name: "SIZE",
     help: "The memory that all queries may have together",
     form: Form::Size { min: MEMORY_MIN },
-    default: Default::Fixed("1GiB"),
+    default: Default::Computed {
+        words: "a quarter of the memory, at most 1GiB",
+        of: |_| machine::QUERIES.text(),
+    },
 };
 
 /// The disk space of queries.
@@ -295,7 +302,10 @@ pub(crate) static BODY_MEMORY: Key = Key {
     help: "The memory that the bodies of requests and what is made of them may take together; more are \
            refused until there is room",
     form: Form::Size { min: 16 * MEMORY_MIN },
-    default: Default::Fixed("1GiB"),
+    default: Default::Computed {
+        words: "an eighth of the memory, at most 1GiB",
+        of: |_| machine::BODIES.text(),
+    },
 };
 
 /// The memory of rows that have not settled.
@@ -305,7 +315,23 @@ pub(crate) static FRESH_MEMORY: Key = Key {
     value_name: "SIZE",
     help: "The memory that rows may take until they are in Parquet files; writers of more wait",
     form: Form::Size { min: MEMORY_MIN },
-    default: Default::Fixed("256MiB"),
+    default: Default::Computed {
+        words: "a sixteenth of the memory, at most 256MiB",
+        of: |_| machine::FRESH.text(),
+    },
+};
+
+/// The memory of compaction.
+pub(crate) static COMPACT_MEMORY: Key = Key {
+    name: "compact-memory",
+    variable: "EDGEMERE_COMPACT_MEMORY",
+    value_name: "SIZE",
+    help: "Up to which size, in memory, Parquet files are merged; merging takes three times that",
+    form: Form::Size { min: MEMORY_MIN },
+    default: Default::Computed {
+        words: "a 32nd of the memory, at most 128MiB",
+        of: |_| machine::COMPACT.text(),
+    },
 };
 
 /// The node that commands are sent to.
@@ -340,7 +366,7 @@ pub(crate) static LOG_FORMAT: Key = Key {
 };
 
 /// Every key. A default may depend only on keys before.
-pub(crate) static ALL: [&Key; 31] = [
+pub(crate) static ALL: [&Key; 32] = [
     &NAME,
     &ROLE,
     &DATA,
@@ -369,6 +395,7 @@ pub(crate) static ALL: [&Key; 31] = [
     &JOB_KEEP,
     &BODY_MEMORY,
     &FRESH_MEMORY,
+    &COMPACT_MEMORY,
     &NODE,
     &LOG,
     &LOG_FORMAT,
@@ -395,6 +422,9 @@ mod tests {
             assert_eq!(key.variable, variable);
             if let Default::Fixed(text) = key.default {
                 key.form.check(text).unwrap();
+            }
+            if let (Default::Computed { of, .. }, Form::Size { .. }) = (&key.default, key.form) {
+                key.form.check(&of(&Config::load(None, Vec::new()).unwrap())).unwrap();
             }
         }
     }

@@ -12,6 +12,7 @@ mod folders;
 mod form;
 mod key;
 pub(crate) mod keys;
+pub(crate) mod machine;
 mod write;
 
 use std::fmt;

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use crate::support::{edgemere, parts, run};
 
 /// A value of every key that is not its default: as a flag, and as TOML.
-const VALUES: [(&str, &str, &str); 28] = [
+const VALUES: [(&str, &str, &str); 32] = [
     ("name", "plant 1", "\"plant 1\""),
     ("role", "master,query", "[\"master\", \"query\"]"),
     ("data", "/d", "\"/d\""),
@@ -20,6 +20,8 @@ const VALUES: [(&str, &str, &str); 28] = [
     ("master", "example.com:3", "\"example.com:3\""),
     ("register", "false", "false"),
     ("access", "read", "\"read\""),
+    ("allow-origin", "http://a:1,https://b", "[\"http://a:1\", \"https://b\"]"),
+    ("allow-host", "db,db.example.com:5", "[\"db\", \"db.example.com:5\"]"),
     ("agent-access", "write", "\"write\""),
     ("agent-calls", "8", "8"),
     ("agent-rate", "100", "100"),
@@ -32,7 +34,9 @@ const VALUES: [(&str, &str, &str); 28] = [
     ("job-disk", "2MiB", "\"2MiB\""),
     ("job-disk-total", "1GB", "\"1GB\""),
     ("job-keep", "7", "7"),
+    ("body-memory", "32MiB", "\"32MiB\""),
     ("fresh-memory", "8MiB", "\"8MiB\""),
+    ("compact-memory", "9MiB", "\"9MiB\""),
     ("node", "http://127.0.0.1:4", "\"http://127.0.0.1:4\""),
     ("log", "debug", "\"debug\""),
     ("log-format", "json", "\"json\""),
@@ -58,6 +62,28 @@ fn every_key_is_listed_above() {
     let keys: Vec<_> = shown.lines().map(name).collect();
     assert_eq!(keys, VALUES.map(|(key, ..)| key));
     assert!(shown.contains("  # default"), "{shown}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_node_takes_follows_the_memory_that_it_may_have() {
+    let folder = folder();
+    let program = edgemere(folder.path(), &[]);
+    let mut command = std::process::Command::new("sh");
+    // 2 GiB of address space, in units of 1 KiB.
+    command.args(["-c", "ulimit -v 2097152; exec \"$0\" config show"]).arg(program.get_program());
+    command.env_clear().current_dir(folder.path()).env("HOME", folder.path());
+    let (shown, stderr, code) = parts(&command.output().unwrap());
+    assert_eq!(code, 0, "{stderr}");
+    for (key, expected) in [
+        ("query-memory", "256MiB"),
+        ("query-memory-total", "512MiB"),
+        ("body-memory", "256MiB"),
+        ("fresh-memory", "128MiB"),
+        ("compact-memory", "64MiB"),
+    ] {
+        assert_eq!(line(&shown, key), (format!("\"{expected}\""), "default".into()), "{shown}");
+    }
 }
 
 #[test]

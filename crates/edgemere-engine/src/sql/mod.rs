@@ -78,7 +78,7 @@ pub use self::arrow_stream::ArrowStream;
 pub use self::batch::{Batch, Times};
 pub(crate) use self::catalog::Catalog;
 use self::common::Common;
-pub use self::dialect::{condition, results};
+pub use self::dialect::{condition, edgelake, results};
 pub use self::error::Error;
 pub use self::explain::{Plan, ResultColumn};
 pub(crate) use self::first_rows::mend as mend_first_rows;

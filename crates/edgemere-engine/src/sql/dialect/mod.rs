@@ -13,6 +13,7 @@ mod automatic;
 mod build;
 mod calls;
 mod casts;
+pub mod edgelake;
 mod increments;
 mod names;
 mod nesting;

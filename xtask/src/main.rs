@@ -23,6 +23,7 @@ mod node;
 mod packages;
 mod replay;
 mod test;
+mod torture;
 
 use std::process::ExitCode;
 
@@ -51,6 +52,8 @@ enum Chore {
     Golem(golem::Args),
     /// Feed random input to everything that reads bytes from outside
     Fuzz(fuzz::Args),
+    /// Torment real nodes, and check every answer against a model
+    Torture(torture::Args),
 }
 
 fn main() -> ExitCode {
@@ -74,5 +77,6 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Conformance(args) => conformance::run(&args),
         Chore::Golem(args) => golem::run(&args),
         Chore::Fuzz(args) => fuzz::run(&args),
+        Chore::Torture(args) => torture::run(&args),
     }
 }

@@ -1,0 +1,356 @@
+//! Single bits flipped in every kind of file of a data folder, while a node is down and while it runs.
+//! What it answers then is what it answered before, or an error: never something else.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+use super::{
+    Run,
+    ask::{self, Answer, Of, Refusal},
+    crowd::whole,
+    dice::Dice,
+    member::{Member, Spec, Start, copy_folder, restore_folder},
+    model::{self, Books},
+    scene::{folder, keep, until},
+    score::{Fault, Score, shortened},
+};
+
+/// How long compaction gets to come upon what is damaged. Nothing depends on whether it does.
+const COMPACTION: Duration = Duration::from_millis(700);
+
+/// What is asked of each table.
+fn statements(table: &str) -> [String; 4] {
+    [
+        format!("select * from {table} order by id"),
+        format!("select count(*) as n from {table}"),
+        format!(
+            "select min(id) as a, max(id) as b, min(v) as c, max(v) as d, min(s) as e, max(s) as f from {table}"
+        ),
+        format!("select id, v, s from {table} where id = {}", 2 * model::BATCH + 3),
+    ]
+}
+
+/// A node with tables, its folder as it was when all was well, and what it answered then.
+struct Victim {
+    member: Member,
+    pristine: PathBuf,
+    tables: Vec<String>,
+    answers: BTreeMap<String, Vec<Vec<Value>>>,
+    policies: String,
+}
+
+pub(super) fn run(run: &Run, score: &Score) -> Result<()> {
+    let root = folder()?;
+    let mut dice = Dice::of(run.seed, "flips");
+    let mut victim = prepare(run, root.path(), score)?;
+    let rounds = run.count(9, 2);
+    for round in 0..rounds {
+        rows(&mut victim, &mut dice, score, round)?;
+    }
+    for index in 0..run.count(260, 24) {
+        other(&mut victim, &mut dice, score, index)?;
+    }
+    jobs(&mut victim, &mut dice, score, run.count(100, 12))?;
+    victim.member.end_now();
+    drop(victim);
+    keep(root, score);
+    Ok(())
+}
+
+fn prepare(run: &Run, root: &Path, score: &Score) -> Result<Victim> {
+    let spec = Spec::new(&format!("f-{}", std::process::id()), "master,operator,query", None)?;
+    let mut member = Member::new(&run.setting, spec, root.join("f"))?;
+    member.must_start()?;
+    let node = member.http();
+    let tables: Vec<String> = (0..run.count(42, 14)).map(|index| format!("f{index}")).collect();
+    for table in &tables {
+        let mut books = Books::default();
+        for batch in 0..6 {
+            ask::put(node, table, &model::csv(batch), &format!("{table}-{batch}"))
+                .map_err(failed)?;
+            books.sent.insert(batch);
+            if batch == 3 || batch == 4 {
+                let flush = format!("flush buffers where dbms = {} and table = {table}", ask::DBMS);
+                ask::command(node, &flush).map_err(failed)?;
+            }
+        }
+        books.acknowledged = books.sent.clone();
+        whole(score, node, Of::Node, table, &books, Duration::from_secs(60))?;
+    }
+    for index in 0..20 {
+        let policy = json!({ "device": { "name": format!("pump{index}"), "serial": index * 7 } });
+        ask::command(node, &format!("blockchain push {policy}")).map_err(failed)?;
+    }
+    let mut answers = BTreeMap::new();
+    for statement in tables.iter().flat_map(|table| statements(table)) {
+        let answer = ask::sql(node, Of::Node, &statement).map_err(failed)?;
+        answers.insert(statement, answer.rows);
+    }
+    let policies = ask::command(node, POLICIES).map_err(failed)?;
+    member.stop()?;
+    let pristine = root.join("pristine");
+    copy_folder(&member.data, &pristine)?;
+    Ok(Victim { member, pristine, tables, answers, policies })
+}
+
+const POLICIES: &str = "blockchain get device";
+
+fn failed(refusal: Refusal) -> anyhow::Error {
+    anyhow::anyhow!("a node that is well refused: {refusal}")
+}
+
+impl Victim {
+    /// Asks everything about some tables, and counts the answers.
+    fn ask(&mut self, tables: &[String], score: &Score, after: &str) -> Result<()> {
+        let node = self.member.http();
+        for statement in tables.iter().flat_map(|table| statements(table)) {
+            let answer = ask::sql(node, Of::Node, &statement);
+            let expected = self.answers.get(&statement).context("nobody asked that before")?;
+            judge(score, answer, expected, &format!("{statement}, after {after}"));
+        }
+        if let Some(told) = self.member.died()? {
+            score.violation(Fault::Died, format!("{told}, after {after}"));
+            restore_folder(&self.pristine, &self.member.data)?;
+            self.member.must_start()?;
+        }
+        Ok(())
+    }
+}
+
+fn judge(score: &Score, answer: Result<Answer, Refusal>, expected: &[Vec<Value>], asked: &str) {
+    match answer {
+        Ok(answer) if answer.rows == expected => score.right(),
+        Ok(answer) if answer.is_partial => score.refused(),
+        Ok(answer) => {
+            let rows = shortened(&format!("{:?}", differing(&answer.rows, expected)), 200);
+            score.violation(Fault::Wrong, format!("{asked}: {rows}"));
+        }
+        Err(_) => score.refused(),
+    }
+}
+
+/// The first row that is not what it was.
+fn differing<'a>(
+    rows: &'a [Vec<Value>],
+    expected: &'a [Vec<Value>],
+) -> (usize, Option<&'a Vec<Value>>) {
+    let pairs = rows.iter().zip(expected).position(|(row, expected)| row != expected);
+    (rows.len(), pairs.and_then(|index| rows.get(index)))
+}
+
+/// One flip in a Parquet file of every table while the node is down, and one while it runs.
+fn rows(victim: &mut Victim, dice: &mut Dice, score: &Score, round: u64) -> Result<()> {
+    victim.member.end_now();
+    restore_folder(&victim.pristine, &victim.member.data)?;
+    let tables = victim.tables.clone();
+    let mut told = flip_each(victim, &tables, dice, score)?;
+    match victim.member.start()? {
+        Start::Ready => {}
+        Start::Refused(log) => {
+            // One damaged file must not keep all the others from being asked.
+            let what =
+                format!("round {round}: the node does not start with damaged Parquet files: {log}");
+            score.violation(Fault::Died, what);
+            return Ok(());
+        }
+        Start::Died(log) => {
+            score.violation(Fault::Died, format!("round {round}: {log}"));
+            return Ok(());
+        }
+    }
+    victim.ask(&tables, score, &format!("round {round}: {told}"))?;
+    if round % 3 == 2 {
+        // Compaction must not make damage permanent.
+        let _ = ask::command(
+            victim.member.http(),
+            &format!("flush buffers where dbms = {}", ask::DBMS),
+        );
+        thread::sleep(COMPACTION);
+        victim.ask(&tables, score, &format!("round {round}: {told}, and compaction"))?;
+    } else {
+        told = flip_each(victim, &tables, dice, score)?;
+        victim.ask(&tables, score, &format!("round {round}: {told}, while it ran"))?;
+    }
+    Ok(())
+}
+
+/// Flips one bit in a file of each table, and says where.
+fn flip_each(victim: &Victim, tables: &[String], dice: &mut Dice, score: &Score) -> Result<String> {
+    let mut told = Vec::new();
+    let files = files(&victim.member.data)?;
+    for table in tables {
+        let of_table = |file: &&PathBuf| {
+            file.components().any(|part| part.as_os_str() == table.as_str()) && is_parquet(file)
+        };
+        let own: Vec<&PathBuf> = files.iter().filter(of_table).collect();
+        let Some(file) = dice.pick(&own) else { continue };
+        let bit = flip(file, dice)?;
+        score.tried();
+        told.push(format!("{table}/{}:{bit}", name_of(file)));
+    }
+    Ok(format!("bits flipped: {}", told.join(" ")))
+}
+
+/// One flip in any other file, and a start.
+fn other(victim: &mut Victim, dice: &mut Dice, score: &Score, index: u64) -> Result<()> {
+    victim.member.end_now();
+    restore_folder(&victim.pristine, &victim.member.data)?;
+    let mut kinds: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    for file in files(&victim.member.data)?.into_iter().filter(|file| !is_parquet(file)) {
+        if fs::metadata(&file)?.len() > 0 {
+            kinds.entry(name_of(&file)).or_default().push(file);
+        }
+    }
+    let kinds: Vec<(String, Vec<PathBuf>)> = kinds.into_iter().collect();
+    let Some((kind, files)) = dice.pick(&kinds) else { return Ok(()) };
+    let Some(file) = dice.pick(files) else { return Ok(()) };
+    let bit = flip(file, dice)?;
+    score.tried();
+    let what = format!("flip {index}, of bit {bit} of {kind}");
+    match victim.member.start()? {
+        Start::Ready => {
+            let tables: Vec<String> = dice.pick(&victim.tables).into_iter().cloned().collect();
+            victim.ask(&tables, score, &what)?;
+            policies(victim, score, kind, &what);
+        }
+        Start::Refused(log) if names(&log, kind) => score.refused(),
+        Start::Refused(log) => {
+            let what = format!("{what}: a refusal to start that does not name the file: {log}");
+            score.violation(Fault::Wrong, what);
+        }
+        Start::Died(log) => score.violation(Fault::Died, format!("{what}: {log}")),
+    }
+    Ok(())
+}
+
+/// The policies are what they were, or whoever reads the log knows which file is damaged.
+fn policies(victim: &Victim, score: &Score, kind: &str, what: &str) {
+    match ask::command(victim.member.http(), POLICIES) {
+        Ok(text) if text == victim.policies => score.right(),
+        Ok(_) if names(&victim.member.log_tail(), kind) => score.refused(),
+        Ok(text) => {
+            let what = format!(
+                "{what}: other policies, and nothing in the log: {}",
+                shortened(&text, 200)
+            );
+            score.violation(Fault::Wrong, what);
+        }
+        Err(_) => score.refused(),
+    }
+}
+
+/// Whether a log tells of a file.
+fn names(log: &str, file: &str) -> bool {
+    log.contains(file)
+}
+
+/// Flips in the kept rows of a job, while the node runs.
+fn jobs(victim: &mut Victim, dice: &mut Dice, score: &Score, flips: u64) -> Result<()> {
+    victim.member.end_now();
+    restore_folder(&victim.pristine, &victim.member.data)?;
+    victim.member.must_start()?;
+    let node = victim.member.http();
+    let before = files(&victim.member.data)?;
+    let table = victim.tables.first().context("there is no table")?.clone();
+    let [statement, ..] = statements(&table);
+    let job = json!({ "dbms": ask::DBMS, "sql": statement }).to_string();
+    let started =
+        ask::post(node, "/api/v1/jobs", "application/json", &[], job.as_bytes()).map_err(failed)?;
+    let id: Value = serde_json::from_slice(&started.body)?;
+    let id = id.get("id").and_then(Value::as_str).context("a job has no id")?.to_owned();
+    let is_done = until(Duration::from_secs(60), || {
+        let told = ask::get(node, &format!("/api/v1/jobs/{id}")).map_err(failed)?.text();
+        Ok(told.contains("\"completed\""))
+    })?;
+    anyhow::ensure!(is_done, "a job did not end in a minute");
+    let path = format!("/api/v1/jobs/{id}/rows?mode=batch");
+    let expected = ask::get(node, &path).map_err(failed)?.text();
+    let own: Vec<PathBuf> =
+        files(&victim.member.data)?.into_iter().filter(|file| !before.contains(file)).collect();
+    for index in 0..flips {
+        let Some(file) = dice.pick(&own) else { break };
+        let bytes = fs::read(file)?;
+        let bit = flip(file, dice)?;
+        score.tried();
+        match ask::get(node, &path) {
+            Ok(reply) if reply.text() == expected => score.right(),
+            Ok(reply) => {
+                let text = shortened(&reply.text(), 120);
+                let what = format!(
+                    "flip {index}, of bit {bit} of {}: a job's rows are {text}",
+                    name_of(file)
+                );
+                score.violation(Fault::Wrong, what);
+            }
+            Err(_) => score.refused(),
+        }
+        if let Some(told) = victim.member.died()? {
+            score.violation(Fault::Died, format!("{told}, after flip {index} in a job's rows"));
+            return Ok(());
+        }
+        fs::write(file, bytes)?;
+    }
+    Ok(())
+}
+
+/// All files in a folder and in those in it, in the order of their names.
+fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        match entry.file_type()? {
+            kind if kind.is_dir() => found.extend(files(&entry.path())?),
+            kind if kind.is_file() => found.push(entry.path()),
+            _ => {}
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn is_parquet(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "parquet")
+}
+
+fn name_of(file: &Path) -> String {
+    file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Flips one bit of a file, in place, and says which.
+fn flip(file: &Path, dice: &mut Dice) -> Result<u64> {
+    use std::os::unix::fs::FileExt;
+    let open = fs::OpenOptions::new().read(true).write(true).open(file)?;
+    let bit = dice.below(open.metadata()?.len() * 8);
+    let mut byte = [0];
+    open.read_exact_at(&mut byte, bit / 8)?;
+    let [value] = byte;
+    open.write_all_at(&[value ^ (1 << (bit % 8))], bit / 8)?;
+    Ok(bit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_bit_is_flipped_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("deep/a.parquet");
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, [0_u8; 64]).unwrap();
+        assert_eq!(files(folder.path()).unwrap(), [file.clone()]);
+        let bit = flip(&file, &mut Dice::new(3)).unwrap();
+        let bytes = fs::read(&file).unwrap();
+        assert_eq!(bytes.iter().map(|byte| byte.count_ones()).sum::<u32>(), 1);
+        assert_ne!(bytes.get(usize::try_from(bit / 8).unwrap()), Some(&0));
+        assert!(is_parquet(&file) && !is_parquet(folder.path()));
+    }
+}

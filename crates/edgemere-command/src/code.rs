@@ -121,9 +121,12 @@ pub(crate) fn sql_kind(error: &Sql) -> Kind {
         }
         Sql::NotReadOnly { .. } => Kind::Denied,
         Sql::Disconnected { .. } | Sql::View { .. } => Kind::Conflict,
-        Sql::TimeOut { .. } | Sql::OutOfMemory(_) | Sql::Cancelled | Sql::Stopped => {
-            Kind::Unavailable
-        }
+        Sql::TimeOut { .. }
+        | Sql::OutOfMemory(_)
+        | Sql::Cancelled
+        | Sql::Stopped
+        | Sql::Storage(_)
+        | Sql::Missing { .. } => Kind::Unavailable,
         Sql::Fault(_) | Sql::Threads(_) | Sql::Spill(_) => Kind::Internal,
         Sql::Network(error) => network_kind(error),
         _ => Kind::Input,
@@ -141,7 +144,11 @@ pub(crate) fn sql_code(error: &Sql) -> Code {
         Sql::Disconnected { .. } => Code::NOT_CONNECTED,
         Sql::View { source, .. } => sql_code(source),
         Sql::Cancelled => Code::JOB_STOPPED,
-        Sql::Execution(_) | Sql::Stopped | Sql::Fault(_) => Code::QUERY_FAILED,
+        Sql::Execution(_)
+        | Sql::Stopped
+        | Sql::Fault(_)
+        | Sql::Storage(_)
+        | Sql::Missing { .. } => Code::QUERY_FAILED,
         Sql::Threads(_) | Sql::Spill(_) => Code::PROCESS,
         Sql::Network(error) => network_code(error),
         _ => Code::SQL_SYNTAX,

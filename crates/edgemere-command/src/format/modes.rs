@@ -9,7 +9,6 @@ use serde_json::json;
 
 use super::rows::Rows;
 use super::source::Source;
-use super::sources::names;
 use super::{Content, Media, Rendered, Sources};
 use crate::error::{Error, Kind};
 
@@ -33,7 +32,10 @@ pub(super) fn batch(collected: &Collected, times: Times) -> Result<Rendered, Err
     if collected.truncated {
         text.push_str(",\"truncated\":true");
     }
-    let sources = Sources::Operators(collected.operators.clone());
+    let sources = Sources::Operators {
+        shares: collected.operators.clone(),
+        missing_rows: collected.missing_rows.clone(),
+    };
     let missing = sources.missing();
     if !missing.is_empty() {
         let _ = write!(text, ",\"missing\":{}", json!(missing));
@@ -73,7 +75,7 @@ async fn told(events: &mut Events<Source>, times: Times) -> Option<Result<(Strin
             let complete = match missing.is_empty() {
                 true => json!({ "type": "complete", "total_rows": total_rows }),
                 false => json!({
-                    "type": "complete", "total_rows": total_rows, "missing": names(&missing),
+                    "type": "complete", "total_rows": total_rows, "missing": missing,
                 }),
             };
             Ok((complete.to_string(), true))

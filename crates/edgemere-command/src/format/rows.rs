@@ -12,7 +12,6 @@ use serde_json::json;
 use super::binary;
 use super::modes::{Frame, events_of};
 use super::source::Source;
-use super::sources::names;
 use super::{Content, Format, Media, Rendered, Sources};
 use crate::error::Error;
 
@@ -211,7 +210,7 @@ impl Nodes {
         let shares = query.operators();
         let gave = |share: &&Share| !matches!(share.state, State::Missing | State::Failed);
         let asked = shares.iter().filter(gave).count();
-        Self { asked, missing: names(&query.missing()) }
+        Self { asked, missing: query.missing() }
     }
 
     /// Who is missing, after this, as an attribute of JSON; nothing when all are there.

@@ -2,7 +2,7 @@
 
 use edgemere_engine::jobs::Reader;
 use edgemere_engine::network::{Share, State};
-use edgemere_engine::sql::{Batch, Query, Rows, Watched};
+use edgemere_engine::sql::{Batch, Error as SqlError, Query, Rows, Watched};
 
 use crate::error::Error;
 
@@ -31,18 +31,20 @@ impl Source {
         }
     }
 
-    /// Fails when more operators are missing than were known to be at the beginning: the end of the
-    /// rows has no place for them, and must not look good.
+    /// Fails when more is missing than was known to be at the beginning: the end of the rows has no
+    /// place for it, and must not look good.
     pub(super) fn check_missing(&self, announced: usize) -> Result<(), Error> {
-        let shares = self.operators().into_iter();
-        let missing: Vec<_> = shares.filter(|share| share.state == State::Missing).collect();
+        let missing = self.missing();
         if missing.len() <= announced {
             return Ok(());
         }
-        match missing.into_iter().rev().find_map(|share| share.error) {
-            Some(error) => Err(edgemere_engine::sql::Error::Network(error).into()),
-            None => Ok(()),
+        let shares = self.operators().into_iter();
+        let mut absent = shares.filter(|share| share.state == State::Missing).rev();
+        Err(match absent.find_map(|share| share.error) {
+            Some(error) => SqlError::Network(error),
+            None => SqlError::Missing { missing },
         }
+        .into())
     }
 
     /// Gives back rows that were taken and not used.
@@ -86,6 +88,13 @@ impl Rows for Source {
         match &self.origin {
             Origin::Query(query) => query.operators(),
             Origin::Job(reader) => reader.operators(),
+        }
+    }
+
+    fn missing_rows(&self) -> Vec<String> {
+        match &self.origin {
+            Origin::Query(query) => query.missing_rows(),
+            Origin::Job(reader) => reader.missing_rows(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Where a reply comes from: this node, operators, or other nodes that ran the command.
 
-use edgemere_engine::network::{Operator, Share, State};
+use edgemere_engine::network::{Share, State};
 use edgemere_engine::sql::{Rows as _, Watched};
 
 use super::source::Source;
@@ -15,7 +15,12 @@ pub enum Sources {
     /// A query, here or on operators. It knows more when its rows have been read.
     Query(Watched),
     /// Operators, as they were when their rows were put together.
-    Operators(Vec<Share>),
+    Operators {
+        /// What each did; nothing when the rows are this node's.
+        shares: Vec<Share>,
+        /// The rows that are not in it, because their files are damaged.
+        missing_rows: Vec<String>,
+    },
     /// Nodes that the command was sent to.
     Nodes {
         /// All of them.
@@ -29,7 +34,7 @@ impl Sources {
     pub(super) fn of_rows(rows: &Source) -> Self {
         match rows.watched() {
             Some(query) => Self::Query(query),
-            None => Self::Operators(rows.operators()),
+            None => Self::Operators { shares: rows.operators(), missing_rows: rows.missing_rows() },
         }
     }
 
@@ -49,13 +54,13 @@ impl Sources {
         }
     }
 
-    /// The operators whose rows are not in it, or the nodes that did not answer, as far as that is known
+    /// The operators and the files whose rows are not in it, or the nodes that did not answer, as far as that is known
     /// now: only when a subset was asked for. One that is lost later is told at the end, or there is no
     /// good end.
     pub fn missing(&self) -> Vec<String> {
         match self {
             Self::Nodes { missing, .. } => missing.clone(),
-            _ => names(&missing(self.shares())),
+            _ => missing(self.shares()).into_iter().chain(self.missing_rows()).collect(),
         }
     }
 
@@ -63,19 +68,23 @@ impl Sources {
     pub fn shares(&self) -> Vec<Share> {
         match self {
             Self::Query(query) => query.operators(),
-            Self::Operators(shares) => shares.clone(),
+            Self::Operators { shares, .. } => shares.clone(),
+            Self::Here | Self::Nodes { .. } => Vec::new(),
+        }
+    }
+
+    /// The rows that are not in it, because their files are damaged.
+    pub fn missing_rows(&self) -> Vec<String> {
+        match self {
+            Self::Query(query) => query.missing_rows(),
+            Self::Operators { missing_rows, .. } => missing_rows.clone(),
             Self::Here | Self::Nodes { .. } => Vec::new(),
         }
     }
 }
 
-/// Operators as people know them.
-pub(super) fn names(operators: &[Operator]) -> Vec<String> {
-    operators.iter().map(Operator::to_string).collect()
-}
-
-/// The operators whose rows are left out.
-fn missing(shares: Vec<Share>) -> Vec<Operator> {
+/// The operators whose rows are left out, as people know them.
+fn missing(shares: Vec<Share>) -> Vec<String> {
     let missing = shares.into_iter().filter(|share| share.state == State::Missing);
-    missing.map(|share| share.operator).collect()
+    missing.map(|share| share.operator.to_string()).collect()
 }

@@ -196,6 +196,10 @@ impl Job {
         self.query.status().operators
     }
 
+    pub(super) fn missing_rows(&self) -> Vec<String> {
+        self.query.missing_rows()
+    }
+
     pub(super) fn file(&self) -> &RowsFile {
         &self.file
     }

@@ -53,6 +53,12 @@ impl Reader {
         self.job.operators()
     }
 
+    /// The rows that are not among them, because their files are damaged.
+    #[must_use]
+    pub fn missing_rows(&self) -> Vec<String> {
+        self.job.missing_rows()
+    }
+
     /// Waits until there are rows, or will be none: what fails before it fails here.
     pub async fn begin(&mut self) -> Result<(), Error> {
         match self.wait().await {

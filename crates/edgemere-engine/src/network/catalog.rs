@@ -12,7 +12,7 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use super::operators::{Parts, Placement};
 use super::scan::OperatorScan;
-use crate::sql::Tables;
+use crate::sql::{Missing, Tables};
 use crate::storage::View;
 
 /// The tables that a placement knows.
@@ -36,7 +36,7 @@ impl Tables for Placed {
         self.0.table(dbms, table).is_some()
     }
 
-    fn source(&self, dbms: &str, table: &str) -> Option<Arc<dyn TableProvider>> {
+    fn source(&self, dbms: &str, table: &str, _: &Missing) -> Option<Arc<dyn TableProvider>> {
         let found = self.0.table(dbms, table)?;
         Some(Arc::new(PlacedTable {
             dbms: dbms.to_owned(),

@@ -2,6 +2,8 @@
 //! panic, by a stop of the node, by somebody in between. So an operator sends one row more than it
 //! has, in a batch of its own, and a column that says which row that is. The rest of that batch tells
 //! how many rows the operator read: a bit in each row, since the column has no room for a number.
+//!
+//! In the same way an operator tells before its first row which rows it goes on without.
 
 use std::sync::Arc;
 
@@ -37,17 +39,34 @@ const END_ROWS: usize = 1 + u64::BITS as usize;
 /// The end as it is sent, after so many rows were read.
 pub(super) fn end(sent: &SchemaRef, rows_read: u64) -> Result<RecordBatch, ArrowError> {
     let bits = (0..u64::BITS).map(|bit| rows_read >> bit & 1 == 1);
-    let ends: Vec<_> = std::iter::once(true).chain(bits).collect();
-    let ends: ArrayRef = Arc::new(BooleanArray::from(ends));
+    telling(sent, std::iter::once(true).chain(bits).collect())
+}
+
+/// How many rows come before the bits of a notice. No notice is as long as the end.
+const NOTICE_ROWS: usize = 2;
+
+/// Tells, before the first row, what the rows are without.
+pub(super) fn notice(sent: &SchemaRef, text: &str) -> Result<RecordBatch, ArrowError> {
+    let bits = text.bytes().flat_map(|byte| (0..u8::BITS).map(move |bit| byte >> bit & 1 == 1));
+    let ends: Vec<_> = [true; NOTICE_ROWS].into_iter().chain(bits).collect();
+    telling(sent, ends)
+}
+
+/// A batch that has nothing but these bits.
+fn telling(sent: &SchemaRef, bits: Vec<bool>) -> Result<RecordBatch, ArrowError> {
+    let rows = bits.len();
+    let ends: ArrayRef = Arc::new(BooleanArray::from(bits));
     let column = |field: &Arc<Field>| match field.name() == COLUMN {
         true => Arc::clone(&ends),
-        false => new_null_array(field.data_type(), END_ROWS),
+        false => new_null_array(field.data_type(), rows),
     };
     RecordBatch::try_new(Arc::clone(sent), sent.fields().iter().map(column).collect())
 }
 
 /// What was sent: rows, or the end.
 pub(super) enum Received {
+    /// What the rows are without.
+    Notice(String),
     /// Rows.
     Rows(RecordBatch),
     /// There are no more.
@@ -65,9 +84,17 @@ pub(super) fn receive(batch: &RecordBatch, schema: &SchemaRef) -> Result<Receive
     let Some(ends) = last.as_boolean_opt() else {
         return internal_err!("a part does not say where it ends");
     };
-    if batch.num_rows() == END_ROWS && ends.value(0) {
+    let is_told = batch.num_rows() > 0 && ends.value(0);
+    if is_told && batch.num_rows() == END_ROWS {
         let bit = |at: usize| u64::from(ends.value(at + 1)) << at;
         return Ok(Received::End { rows_read: (0..END_ROWS - 1).map(bit).sum() });
+    }
+    if is_told {
+        let bits: Vec<_> = ends.iter().skip(NOTICE_ROWS).map(|bit| bit == Some(true)).collect();
+        let byte =
+            |bits: &[bool]| bits.iter().rev().fold(0, |byte, bit| byte << 1 | u8::from(*bit));
+        let text: Vec<u8> = bits.chunks(u8::BITS as usize).map(byte).collect();
+        return Ok(Received::Notice(String::from_utf8_lossy(&text).into_owned()));
     }
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     let rows = RecordBatch::try_new_with_options(Arc::clone(schema), columns.to_vec(), &options)?;
@@ -93,6 +120,11 @@ mod tests {
         for read in [0, 1, 1_000_000_007, u64::MAX] {
             let received = receive(&end(&sent, read).unwrap(), &schema).unwrap();
             assert!(matches!(received, Received::End { rows_read } if rows_read == read));
+        }
+        for length in 0..20 {
+            let told = "é\"x 1 rows of".repeat(2)[..].chars().take(length).collect::<String>();
+            let received = receive(&notice(&sent, &told).unwrap(), &schema).unwrap();
+            assert!(matches!(received, Received::Notice(text) if text == told), "{told}");
         }
     }
 

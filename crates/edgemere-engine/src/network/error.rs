@@ -1,6 +1,7 @@
 //! Why a query of the network fails because of an operator. An error names the operator.
 
 use std::error::Error as StdError;
+use std::io;
 use std::time::Duration;
 
 use datafusion::error::DataFusionError;
@@ -68,6 +69,14 @@ pub enum Error {
         /// What it says.
         reason: String,
     },
+    /// It cannot read its rows.
+    #[error("operator {operator} cannot read all of its rows: {reason}")]
+    Damaged {
+        /// The operator.
+        operator: Operator,
+        /// What it says.
+        reason: String,
+    },
     /// There is no operator to ask.
     #[error("no operator holds the table \"{table}\"")]
     NoOperator {
@@ -82,6 +91,10 @@ impl Error {
         match self {
             Self::Unreachable { .. } | Self::Silent { .. } | Self::Lost { .. } => Some(
                 "try again, or ask for the rows of the other operators with subset = true".into(),
+            ),
+            Self::Damaged { .. } => Some(
+                "ask for the other rows with subset = true, and see \"get partitions\" on the operator"
+                    .into(),
             ),
             Self::Version { .. } => Some("run the same version of Edgemere on all nodes".into()),
             Self::Denied { .. } => Some("give both nodes the same network key".into()),
@@ -100,16 +113,26 @@ impl Error {
             | Self::Version { operator, .. }
             | Self::Denied { operator, .. }
             | Self::Failed { operator, .. }
+            | Self::Damaged { operator, .. }
             | Self::OutOfMemory { operator, .. } => Some(operator),
             Self::NoOperator { .. } => None,
         }
     }
 
-    /// Whether the operator is away, so that another one with the same rows may be asked, or the
-    /// rows of the others are an answer. What an operator says of the query itself would be said by
+    /// What an operator's error is told as that cannot read its rows.
+    pub(super) const DAMAGE: io::ErrorKind = io::ErrorKind::InvalidData;
+
+    /// Whether the operator is away or its rows are, so that another one with the same rows may be
+    /// asked, or the rows of the others are an answer. What an operator says of the query itself would be said by
     /// every other one too.
     pub fn is_absence(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::Silent { .. } | Self::Lost { .. })
+        matches!(
+            self,
+            Self::Unreachable { .. }
+                | Self::Silent { .. }
+                | Self::Lost { .. }
+                | Self::Damaged { .. }
+        )
     }
 
     /// The error of an operator inside an error of DataFusion's.
@@ -138,6 +161,9 @@ impl Error {
             let reason = error.find_root().strip_backtrace();
             return match error.find_root() {
                 DataFusionError::ResourcesExhausted(_) => Self::OutOfMemory { operator, reason },
+                DataFusionError::IoError(error) if error.kind() == Self::DAMAGE => {
+                    Self::Damaged { operator, reason: error.to_string() }
+                }
                 _ => Self::Failed { operator, reason },
             };
         };

@@ -44,8 +44,9 @@ impl<S: Service<Request<Body>>> Service<Request<Body>> for Held<S> {
     }
 
     fn call(&mut self, request: Request<Body>) -> S::Future {
-        let query = request.headers().get(protocol::QUERY).and_then(|query| query.to_str().ok());
-        let tables = query.map(|query| self.worker.tables(query));
+        let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
+        let subset = header(protocol::SUBSET) == Some("true");
+        let tables = header(protocol::QUERY).map(|query| self.worker.tables(query, subset));
         self.service.call(request.map(|body| Body::new(Holding { body, _tables: tables })))
     }
 }

@@ -65,6 +65,8 @@ pub(super) struct Links {
     credentials: Arc<dyn Credentials>,
     context: Arc<TaskContext>,
     query: Uuid,
+    /// Whether an answer without rows that cannot be read is an answer.
+    subset: bool,
     tasks: AtomicUsize,
 }
 
@@ -89,6 +91,7 @@ impl Links {
         channels: Channels,
         credentials: Arc<dyn Credentials>,
         runtime: Arc<RuntimeEnv>,
+        subset: bool,
     ) -> Result<Self> {
         let config = SessionConfig::new()
             .with_distributed_user_codec(Codec)
@@ -100,6 +103,7 @@ impl Links {
             credentials,
             context: Arc::new(context),
             query: Uuid::new_v4(),
+            subset,
             tasks: AtomicUsize::new(0),
         })
     }
@@ -214,6 +218,7 @@ impl Links {
             (protocol::VERSION, protocol::version()),
             (protocol::QUERY, query),
             (protocol::COMPRESSION, compression.to_owned()),
+            (protocol::SUBSET, self.subset.to_string()),
         ];
         let own = own.into_iter().map(|(name, value)| (name.to_owned(), value));
         for (name, value) in own.chain(proof) {

@@ -80,7 +80,7 @@ impl Remote {
         runtime: Arc<RuntimeEnv>,
     ) -> Result<Arc<Job>> {
         let credentials = Arc::clone(&self.credentials);
-        let links = Links::new(self.channels.clone(), credentials, runtime)?;
+        let links = Links::new(self.channels.clone(), credentials, runtime, subset)?;
         Ok(Arc::new(Job::new(links, subset, progress.clone())))
     }
 }

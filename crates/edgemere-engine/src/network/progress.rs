@@ -44,6 +44,8 @@ pub struct Share {
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
     entries: Arc<Mutex<Vec<Entry>>>,
+    /// The rows that the query goes on without, because their files are damaged.
+    missing_rows: Arc<Mutex<Vec<String>>>,
 }
 
 #[derive(Debug)]
@@ -64,6 +66,21 @@ impl Progress {
             ..entry.share.clone()
         };
         entries.iter().map(share).collect()
+    }
+
+    /// The rows that the query goes on without, because their files are damaged.
+    pub fn missing_rows(&self) -> Vec<String> {
+        self.missing_rows.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The query goes on without rows: of this node, or of an operator.
+    pub(crate) fn note_missing_rows(&self, operator: Option<&Operator>, rows: String) {
+        let rows = operator.map_or(rows.clone(), |operator| format!("{operator}: {rows}"));
+        let mut missing = self.missing_rows.lock().unwrap_or_else(PoisonError::into_inner);
+        // Several steps of a query may read the same table.
+        if !missing.contains(&rows) {
+            missing.push(rows);
+        }
     }
 
     /// The query has ended. Who still sends rows was stopped, since no more are wanted.

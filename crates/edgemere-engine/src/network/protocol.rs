@@ -10,6 +10,9 @@ pub(super) const VERSION: &str = "edgemere-protocol";
 /// The header with the id of the query that a task is of.
 pub(super) const QUERY: &str = "edgemere-query";
 
+/// The header that says that an answer without rows that cannot be read is an answer.
+pub(super) const SUBSET: &str = "edgemere-subset";
+
 /// The header that says how rows are to be compressed.
 pub(super) const COMPRESSION: &str = "edgemere-compression";
 

@@ -1,6 +1,7 @@
 //! A task while an operator runs it.
 
 use std::fmt;
+use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -21,9 +22,10 @@ use futures_util::{StreamExt, stream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use super::error::Error;
 use super::worker::{Inner, ended};
 use super::{ending, expand};
-use crate::sql::{Catalog, Sql, Stop, rows_read, yielding};
+use crate::sql::{Catalog, Sql, Stop, find_storage_error, rows_read, yielding};
 
 /// How long a task may take. Its query node ends it long before.
 const TIME_MAX: Duration = Duration::from_secs(24 * 3600);
@@ -94,16 +96,29 @@ async fn run(work: Work, stop: Stop, sender: mpsc::Sender<RecordBatch>) -> Resul
     let Work { plan, tables, sql, sent } = work;
     // Its memory is kept to the end: by that the node knows that it works for somebody.
     let (state, task) = sql.part(&tables);
-    let plan = expand::expand(plan, &tables, &state).await?;
+    let plan = expand::expand(plan, &tables, &state).await.map_err(told)?;
     let plan = yielding(plan, &stop)?;
-    let mut rows = execute_stream(Arc::clone(&plan), Arc::clone(&task))?;
+    for missing in tables.missing_rows() {
+        if sender.send(ending::notice(&sent, &missing)?).await.is_err() {
+            return Ok(());
+        }
+    }
+    let mut rows = execute_stream(Arc::clone(&plan), Arc::clone(&task)).map_err(told)?;
     while let Some(batch) = rows.next().await {
-        if sender.send(ending::rows(&batch?, &sent)?).await.is_err() {
+        if sender.send(ending::rows(&batch.map_err(told)?, &sent)?).await.is_err() {
             return Ok(());
         }
     }
     let _ = sender.send(ending::end(&sent, rows_read(&plan))?).await;
     Ok(())
+}
+
+/// An error as the query node is told it: that rows cannot be read here has a kind that it knows.
+fn told(error: DataFusionError) -> DataFusionError {
+    match find_storage_error(&error) {
+        Some(error) => io::Error::new(Error::DAMAGE, error.to_string()).into(),
+        None => error,
+    }
 }
 
 /// The rows of a task that runs. Dropping it stops the work.

@@ -265,6 +265,7 @@ impl Tasks {
                     progress.note_read(operator, rows_read);
                     return Ok(None);
                 }
+                Received::Notice(missing) => progress.note_missing_rows(Some(operator), missing),
                 Received::Rows(rows) if rows.num_rows() == 0 => {}
                 Received::Rows(rows) => {
                     let used = progress.use_rows(operator, rows.num_rows(), bytes);

@@ -24,10 +24,11 @@ use tonic::{Request, Status};
 
 use super::codec::Codec;
 use super::held::Held;
+use super::progress::Progress;
 use super::scan::OperatorScan;
 use super::task::{Running, Task};
 use super::{gate, protocol};
-use crate::sql::{Catalog, Sql};
+use crate::sql::{Catalog, Missing, Sql};
 
 /// How large a plan may be, in bytes.
 const PLAN_BYTES_MAX: usize = 64 << 20;
@@ -123,7 +124,8 @@ impl Inner {
             Some(protocol::LZ4) => Some(CompressionType::LZ4_FRAME),
             _ => None,
         };
-        let tables = self.tables(header(protocol::QUERY).unwrap_or_default());
+        let subset = header(protocol::SUBSET) == Some("true");
+        let tables = self.tables(header(protocol::QUERY).unwrap_or_default(), subset);
         let (inner, tables) = (Arc::downgrade(self), Arc::downgrade(&tables));
         let accept = move |event: WorkerPlanRewriteEvent<'_>| {
             let Some((inner, tables)) = inner.upgrade().zip(tables.upgrade()) else {
@@ -159,14 +161,16 @@ impl Inner {
         Ok(Task::new(event.plan, tables, self))
     }
 
-    /// The rows that a query sees: the same for all of its tasks, as long as it has any.
-    pub(super) fn tables(&self, query: &str) -> Arc<Catalog> {
+    /// The rows that a query sees: the same for all of its tasks, as long as it has any. `subset` is
+    /// whether it goes on without those that cannot be read.
+    pub(super) fn tables(&self, query: &str, subset: bool) -> Arc<Catalog> {
         let mut queries = self.queries.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = queries.get(query).and_then(Weak::upgrade) {
             return known;
         }
         queries.retain(|_, tables| tables.strong_count() > 0);
-        let tables = Arc::new(self.sql.snapshots());
+        let missing = Missing::new(subset, &Progress::default());
+        let tables = Arc::new(self.sql.snapshots(missing));
         queries.insert(query.to_owned(), Arc::downgrade(&tables));
         tables
     }

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use datafusion::catalog::{CatalogProvider, SchemaProvider, TableProvider};
 use datafusion::error::Result;
 
+use super::missing::Missing;
 use super::tables::Tables;
 
 /// The catalog's name.
@@ -18,6 +19,7 @@ pub(super) const CATALOG: &str = "edgemere";
 #[derive(Clone, Debug)]
 pub(crate) struct Catalog {
     known: Arc<dyn Tables>,
+    missing: Missing,
     sources: Arc<Sources>,
     /// Whether a plan has used anything but tables as they are.
     is_special: Arc<AtomicBool>,
@@ -27,8 +29,13 @@ pub(crate) struct Catalog {
 type Sources = Mutex<HashMap<(String, String), Arc<dyn TableProvider>>>;
 
 impl Catalog {
-    pub(super) fn new(known: Arc<dyn Tables>) -> Self {
-        Self { known, sources: Arc::default(), is_special: Arc::default() }
+    pub(super) fn new(known: Arc<dyn Tables>, missing: Missing) -> Self {
+        Self { known, missing, sources: Arc::default(), is_special: Arc::default() }
+    }
+
+    /// The rows that the query could not have, and goes on without.
+    pub(crate) fn missing_rows(&self) -> Vec<String> {
+        self.missing.rows()
     }
 
     /// What there is, whether the query names it or not.
@@ -44,7 +51,7 @@ impl Catalog {
         if let Some(source) = sources.get(&key) {
             return Some(Arc::clone(source));
         }
-        let source = self.known.source(dbms, table)?;
+        let source = self.known.source(dbms, table, &self.missing)?;
         sources.insert(key, Arc::clone(&source));
         Some(source)
     }

@@ -6,7 +6,7 @@ use datafusion::error::DataFusionError;
 use tokio::task::JoinError;
 
 use crate::network;
-use crate::storage::View;
+use crate::storage::{self, View};
 
 /// What is wrong with a query.
 #[derive(Debug, thiserror::Error)]
@@ -168,6 +168,15 @@ pub enum Error {
     /// An operator of the network failed.
     #[error(transparent)]
     Network(network::Error),
+    /// Rows cannot be read from the disk.
+    #[error(transparent)]
+    Storage(storage::Error),
+    /// Rows are missing that the reply could not name any more.
+    #[error("the reply is without {}", missing.join(", "))]
+    Missing {
+        /// What is missing.
+        missing: Vec<String>,
+    },
     /// The query needs more memory than it may have.
     #[error("the query needs more memory than it may have")]
     OutOfMemory(#[source] DataFusionError),
@@ -234,6 +243,10 @@ impl Error {
                 Some("give it another name in the result: extend = (@ip as NAME)".into())
             }
             Self::Network(error) => error.hint(),
+            Self::Storage(error) => error.hint(),
+            Self::Missing { .. } => {
+                Some("ask for format = json, which names at its end what is missing".into())
+            }
             Self::NotReadOnly { .. } => Some("send one SELECT".into()),
             Self::NotIn => {
                 Some("join it with AND, OR and NOT only, or write EXISTS (SELECT …)".into())

@@ -182,6 +182,7 @@ mod tests {
     use super::*;
     use crate::Engine;
     use crate::ingest::Input;
+    use crate::sql::Missing;
 
     /// Whether the plan of a query is kept when it has come twice.
     async fn is_kept(engine: &Engine, sql: &str) -> bool {
@@ -196,7 +197,7 @@ mod tests {
 
     fn is_known(engine: &Engine, sql: &str) -> bool {
         let asked = Asked::new("d", sql, &Scope::default()).unwrap();
-        engine.sql().known.plan(&asked, &engine.sql().snapshots()).is_some()
+        engine.sql().known.plan(&asked, &engine.sql().snapshots(Missing::default())).is_some()
     }
 
     async fn engine(folder: &std::path::Path) -> Engine {

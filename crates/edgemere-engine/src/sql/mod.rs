@@ -35,6 +35,7 @@ mod known;
 mod limits;
 mod membership;
 mod memory;
+mod missing;
 mod modes;
 mod parquet_stream;
 mod physical;
@@ -85,6 +86,8 @@ pub(crate) use self::first_rows::mend as mend_first_rows;
 use self::known::{Asked, Known};
 pub use self::limits::Limits;
 use self::memory::{Share, Total};
+pub(crate) use self::missing::Missing;
+pub(crate) use self::missing::find as find_storage_error;
 pub use self::modes::{COLLECTED_BYTES_MAX, Collected, Event, Events, collect, events};
 pub use self::parquet_stream::ParquetStream;
 pub(crate) use self::physical::{FILTER_RULES, PROVING_RULE};
@@ -315,7 +318,7 @@ impl Sql {
         subset: bool,
         progress: &network::Progress,
     ) -> Result<Session, Error> {
-        let tables = Arc::new(self.snapshots());
+        let tables = Arc::new(self.snapshots(Missing::new(subset, progress)));
         let state = self.common().lend(dbms, &tables);
         let (common, runtime) = (Arc::clone(self.common()), Arc::new(self.environment()));
         let job = self
@@ -326,8 +329,8 @@ impl Sql {
     }
 
     /// The tables, each as it is when it is first asked for.
-    pub(crate) fn snapshots(&self) -> Catalog {
-        Catalog::new(Arc::clone(&self.tables))
+    pub(crate) fn snapshots(&self, missing: Missing) -> Catalog {
+        Catalog::new(Arc::clone(&self.tables), missing)
     }
 
     /// The threads that queries run on.

@@ -12,7 +12,7 @@ use super::batch::Batch;
 use super::error::Error;
 use super::plain::{plain_rows, plain_schema};
 use super::rows::Rows;
-use crate::network::{Operator, Share};
+use crate::network::Share;
 
 /// How many bytes of rows are collected at most, whatever the limit of rows.
 pub const COLLECTED_BYTES_MAX: usize = 64 << 20;
@@ -28,13 +28,20 @@ pub struct Collected {
     pub truncated: bool,
     /// What each operator did for them; nothing when they are this node's.
     pub operators: Vec<Share>,
+    /// The rows that are not among them, because their files are damaged.
+    pub missing_rows: Vec<String>,
 }
 
 /// Collects a result: at most `limit` rows, and at most [`COLLECTED_BYTES_MAX`] of them. What is more
 /// is not computed, and [`Collected::truncated`] tells that there was more.
 pub async fn collect<R: Rows>(mut rows: R, limit: usize) -> Result<Collected, R::Error> {
-    let (kept, operators) = (Vec::new(), Vec::new());
-    let mut collected = Collected { rows: kept, total_rows: 0, truncated: false, operators };
+    let mut collected = Collected {
+        rows: Vec::new(),
+        total_rows: 0,
+        truncated: false,
+        operators: Vec::new(),
+        missing_rows: Vec::new(),
+    };
     let plain = plain_schema(&rows.no_rows().0.schema());
     let mut bytes = 0;
     while let Some(batch) = rows.next().await.transpose()? {
@@ -56,6 +63,7 @@ pub async fn collect<R: Rows>(mut rows: R, limit: usize) -> Result<Collected, R:
         }
     }
     collected.operators = rows.operators();
+    collected.missing_rows = rows.missing_rows();
     Ok(collected)
 }
 
@@ -68,8 +76,8 @@ pub enum Event {
     Complete {
         /// How many rows there were.
         total_rows: usize,
-        /// The operators whose rows are not among them, when a subset was asked for.
-        missing: Vec<Operator>,
+        /// What is not among them, when a subset was asked for.
+        missing: Vec<String>,
     },
 }
 

@@ -10,6 +10,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use super::Session;
 use super::error::Error;
 use super::first_rows;
+use super::missing;
 
 /// How the rules' names begin that bring filters down to where rows are read. They are for plain plans
 /// alone.
@@ -48,7 +49,12 @@ pub(super) async fn plan(
         }
         other => other,
     };
-    steps.and_then(first_rows::mend).map_err(Error::Plan)
+    steps.and_then(first_rows::mend).map_err(unplanned)
+}
+
+/// Why there are no steps. The rows may not be there to be read.
+fn unplanned(error: DataFusionError) -> Error {
+    missing::find(&error).map_or_else(|| Error::Plan(error), Error::Storage)
 }
 
 /// Whether a plan has only columns as they are in one table: read, filtered, sorted, cut off.

@@ -251,6 +251,12 @@ impl Watched {
         self.entry.network.shares()
     }
 
+    /// The rows that it goes on without, because their files are damaged.
+    #[must_use]
+    pub fn missing_rows(&self) -> Vec<String> {
+        self.entry.network.missing_rows()
+    }
+
     /// How many rows were read of the tables so far: here, and by the operators that are done.
     #[must_use]
     pub fn rows_read(&self) -> u64 {

@@ -4,7 +4,7 @@
 use super::batch::Batch;
 use super::error::Error;
 use super::stream::Query;
-use crate::network::{Operator, Share, State};
+use crate::network::{Share, State};
 
 /// Rows that come batch by batch.
 pub trait Rows: Send {
@@ -17,11 +17,15 @@ pub trait Rows: Send {
     /// What each operator does for them, or did; nothing when they are this node's.
     fn operators(&self) -> Vec<Share>;
 
-    /// The operators whose rows are not among them, when a subset was asked for.
-    fn missing(&self) -> Vec<Operator> {
+    /// The rows that are not among them because their files are damaged.
+    fn missing_rows(&self) -> Vec<String>;
+
+    /// What is not among them, when a subset was asked for: the rows of operators, and of damaged
+    /// files.
+    fn missing(&self) -> Vec<String> {
         let shares = self.operators().into_iter();
         let missing = shares.filter(|share| share.state == State::Missing);
-        missing.map(|share| share.operator).collect()
+        missing.map(|share| share.operator.to_string()).chain(self.missing_rows()).collect()
     }
 
     /// The next rows; none when there are no more, or after an error.
@@ -37,6 +41,10 @@ impl Rows for Query {
 
     fn operators(&self) -> Vec<Share> {
         Query::operators(self)
+    }
+
+    fn missing_rows(&self) -> Vec<String> {
+        Query::missing_rows(self)
     }
 
     async fn next(&mut self) -> Option<Result<Batch, Error>> {

@@ -15,23 +15,34 @@ use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::union::UnionExec;
 
 use super::files::Files;
+use super::missing::{self, Missing, Name};
 use crate::storage::{DataFile, Snapshot};
 
 /// A snapshot of a table. It keeps the snapshot's files on disk as long as it lives.
 #[derive(Debug)]
 pub(super) struct Source {
+    name: Arc<Name>,
     snapshot: Snapshot,
     schema: SchemaRef,
+    missing: Missing,
+}
+
+/// A file of a table, as the scan knows it.
+#[derive(Debug)]
+pub(super) struct Settled {
+    pub(super) table: Arc<Name>,
+    pub(super) file: Arc<DataFile>,
 }
 
 impl Source {
-    pub(super) fn new(snapshot: Snapshot) -> Self {
+    pub(super) fn new(name: Name, snapshot: Snapshot, missing: Missing) -> Self {
         let schema = Arc::clone(&snapshot.arrow);
-        Self { snapshot, schema }
+        Self { name: Arc::new(name), snapshot, schema, missing }
     }
 
     /// How many rows it has.
@@ -44,6 +55,25 @@ impl Source {
         self.snapshot.files.iter().map(|file| file.rows).sum()
     }
 
+    /// The files that a scan reads: all, or without those that are damaged, when the filter rules
+    /// them out or the rows of the others are wanted.
+    fn readable(
+        &self,
+        filter: Option<&Arc<dyn PhysicalExpr>>,
+        is_counted: bool,
+    ) -> Result<Vec<&Arc<DataFile>>> {
+        if is_counted {
+            // The number of rows comes from the manifest, and no file is opened for it.
+            self.snapshot.files.iter().for_each(|file| _ = file.check_length());
+        }
+        let files = self.snapshot.files.iter();
+        let (whole, damaged) = files.partition::<Vec<_>, _>(|file| file.damage().is_none());
+        let Snapshot { schema, arrow, .. } = &self.snapshot;
+        let needed = missing::needed(damaged, filter, schema, arrow)?;
+        self.missing.leave_out(&self.name, &needed)?;
+        Ok(whole)
+    }
+
     fn files(
         &self,
         state: &dyn Session,
@@ -51,19 +81,26 @@ impl Source {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        let filter = match conjunction(filters.to_vec()) {
+            Some(filter) => {
+                let schema = DFSchema::try_from(Arc::clone(&self.schema))?;
+                Some(state.create_physical_expr(filter, &schema)?)
+            }
+            None => None,
+        };
+        let files = self.readable(filter.as_ref(), projection.is_some_and(Vec::is_empty))?;
         let mut source = ParquetSource::new(Arc::clone(&self.schema))
-            .with_parquet_file_reader_factory(Arc::new(Files::new(state.runtime_env())?));
-        if let Some(filter) = conjunction(filters.to_vec()) {
-            let schema = DFSchema::try_from(Arc::clone(&self.schema))?;
-            source = source.with_predicate(state.create_physical_expr(filter, &schema)?);
+            .with_parquet_file_reader_factory(Arc::new(Files::new(state.runtime_env())));
+        if let Some(filter) = filter {
+            source = source.with_predicate(filter);
         }
         let threads = state.config().target_partitions().max(1);
-        let rows = self.settled_rows();
+        let rows: u64 = files.iter().map(|file| file.rows).sum();
         // A large file is shared by the threads, and many small ones are shared out.
         let share =
             |file: &DataFile| (threads as u64).saturating_mul(file.rows).div_ceil(rows.max(1));
-        let files = self.snapshot.files.iter();
-        let pieces = files.map(|file| pieces(file, share(file))).collect::<Result<Vec<_>>>()?;
+        let files = files.into_iter().map(|file| pieces(&self.name, file, share(file)));
+        let pieces = files.collect::<Result<Vec<_>>>()?;
         let groups = FileGroup::new(pieces.concat()).split_files(threads);
         let mut statistics = Statistics::new_unknown(&self.schema);
         statistics.num_rows = Precision::Exact(usize::try_from(rows).unwrap_or(usize::MAX));
@@ -97,10 +134,11 @@ impl Source {
 /// A file in so many pieces, if it has as many groups of rows. A group is of the piece in which it
 /// begins. All groups but the last are alike, so a piece ends in the middle between the beginnings of
 /// two; where they are otherwise, a thread has less to do.
-fn pieces(file: &Arc<DataFile>, count: u64) -> Result<Vec<PartitionedFile>> {
+fn pieces(table: &Arc<Name>, file: &Arc<DataFile>, count: u64) -> Result<Vec<PartitionedFile>> {
     let path = object_store::path::Path::from_absolute_path(&file.path)
         .map_err(|error| DataFusionError::External(Box::new(error)))?;
-    let whole = PartitionedFile::new(path.to_string(), file.bytes).with_extension(Arc::clone(file));
+    let settled = Settled { table: Arc::clone(table), file: Arc::clone(file) };
+    let whole = PartitionedFile::new(path.to_string(), file.bytes).with_extension(settled);
     let groups = file.row_groups();
     let count = i64::try_from(count).unwrap_or(i64::MAX).min(groups);
     let Ok(bytes) = i64::try_from(file.bytes) else { return Ok(vec![whole]) };
@@ -183,6 +221,7 @@ mod tests {
     async fn pieces_are_the_whole_file_and_each_has_as_many_groups() {
         let scratch = tempfile::tempdir().unwrap();
         let (engine, _) = Engine::open(scratch.path()).unwrap();
+        let name = Arc::new(Name { dbms: "d".into(), table: "t".into() });
         for (rows, groups) in [(10, 1), (70_000, 2), (140_000, 4)] {
             let file = file(&engine, rows).await;
             let open = File::open(&file.path).unwrap();
@@ -194,7 +233,7 @@ mod tests {
             let begins: Vec<i64> = begins.collect();
             assert_eq!((begins.len(), file.row_groups()), (groups, groups as i64));
             for count in [0, 1, 2, 3, 4, 64] {
-                let pieces = pieces(&file, count as u64).unwrap();
+                let pieces = pieces(&name, &file, count as u64).unwrap();
                 assert_eq!(pieces.len(), count.clamp(1, groups));
                 if pieces.len() == 1 {
                     assert_eq!(pieces[0].range, None);

@@ -21,6 +21,7 @@ use super::batch::Batch;
 use super::catalog::Catalog;
 use super::error::Error;
 use super::explain::Plan;
+use super::missing;
 use super::queries::{Ticket, Watched};
 use super::read::Counted;
 use super::stop::Stop;
@@ -110,6 +111,11 @@ impl Query {
     /// What each operator does for it; nothing when it is run here.
     pub fn operators(&self) -> Vec<network::Share> {
         self.ticket.operators()
+    }
+
+    /// The rows that it goes on without, because their files are damaged.
+    pub fn missing_rows(&self) -> Vec<String> {
+        self.ticket.watched().missing_rows()
     }
 
     /// How many rows were read of the tables so far: here, and by the operators that are done.
@@ -208,6 +214,9 @@ pub(super) fn lost(error: JoinError) -> Error {
 pub(super) fn failed(error: DataFusionError) -> Error {
     if let Some(error) = network::Error::find(&error) {
         return Error::Network(error);
+    }
+    if let Some(error) = missing::find(&error) {
+        return Error::Storage(error);
     }
     match error.find_root() {
         DataFusionError::ResourcesExhausted(_) => Error::OutOfMemory(error),

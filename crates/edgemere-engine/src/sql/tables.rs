@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use datafusion::catalog::TableProvider;
 
+use super::missing::{Missing, Name};
 use super::source::Source;
 use crate::storage::{Storage, View};
 
@@ -23,8 +24,8 @@ pub(crate) trait Tables: fmt::Debug + Send + Sync {
     /// Whether there is a table.
     fn has(&self, dbms: &str, table: &str) -> bool;
 
-    /// A table as it is now.
-    fn source(&self, dbms: &str, table: &str) -> Option<Arc<dyn TableProvider>>;
+    /// A table as it is now, for a query that does this about rows that it cannot have.
+    fn source(&self, dbms: &str, table: &str, missing: &Missing) -> Option<Arc<dyn TableProvider>>;
 
     /// The names of a database's views.
     fn views(&self, dbms: &str) -> Vec<String>;
@@ -50,8 +51,10 @@ impl Tables for Storage {
         self.table(dbms, table).is_some()
     }
 
-    fn source(&self, dbms: &str, table: &str) -> Option<Arc<dyn TableProvider>> {
-        Some(Arc::new(Source::new(self.table(dbms, table)?.snapshot())))
+    fn source(&self, dbms: &str, table: &str, missing: &Missing) -> Option<Arc<dyn TableProvider>> {
+        let snapshot = self.table(dbms, table)?.snapshot();
+        let name = Name { dbms: dbms.to_owned(), table: table.to_owned() };
+        Some(Arc::new(Source::new(name, snapshot, missing.clone())))
     }
 
     fn views(&self, dbms: &str) -> Vec<String> {

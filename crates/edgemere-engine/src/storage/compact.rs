@@ -16,18 +16,28 @@ pub(crate) enum Eagerness {
     Eager,
 }
 
-/// Merges small files until there are none to merge, and returns how many were.
+/// Merges small files until there are none to merge, and returns how many were. One that is damaged
+/// stays as it is, and the files before and after it are merged without it.
 pub(crate) fn compact(table: &Arc<Table>, eagerness: Eagerness) -> Result<usize, Error> {
     let _upkeep = table.upkeep();
     let bytes_max = table.shared().options.compact_bytes;
     let mut merged = 0;
     loop {
         let files = table.state().files.clone();
-        let sizes: Vec<_> = files.iter().map(|file| file.memory_bytes).collect();
+        let size = |file: &Arc<DataFile>| match file.damage() {
+            None => file.memory_bytes,
+            // Too large for everything.
+            Some(_) => u64::MAX,
+        };
+        let sizes: Vec<_> = files.iter().map(size).collect();
         let range = choose(&sizes, bytes_max, eagerness);
         let Some(chosen) = range.and_then(|range| files.get(range)) else { return Ok(merged) };
-        merge(table, chosen)?;
-        merged += chosen.len();
+        match merge(table, chosen) {
+            Ok(()) => merged += chosen.len(),
+            // It was found now, and is left out from now on.
+            Err(Error::Damaged { .. }) if chosen.iter().any(|file| file.damage().is_some()) => {}
+            Err(error) => return Err(error),
+        }
     }
 }
 

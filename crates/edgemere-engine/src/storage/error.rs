@@ -112,6 +112,25 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// Rows of a table cannot be read, because the file that they are in is damaged.
+    #[error(
+        "{rows} rows of the table \"{dbms}.{table}\" cannot be read: the file \"{file}\" is damaged: \
+         {reason}{}", others(*files)
+    )]
+    Unreadable {
+        /// The database.
+        dbms: String,
+        /// The table.
+        table: String,
+        /// The file, or the first of several.
+        file: String,
+        /// How many files are damaged.
+        files: usize,
+        /// How many rows they have.
+        rows: u64,
+        /// What is wrong with the file.
+        reason: String,
+    },
     /// The operating system refused.
     #[error("cannot {action} \"{}\"", path.display())]
     Io {
@@ -149,6 +168,10 @@ impl Error {
             Self::Locked { .. } => {
                 Some("stop the other node, or give this one a data folder of its own".to_owned())
             }
+            Self::Unreadable { dbms, table, file, .. } => Some(format!(
+                "ask for the other rows with subset = true; put the file back from a backup; or give \
+                 its rows up with \"drop partition {file} where dbms = {dbms} and table = {table}\""
+            )),
             Self::Damaged { .. } => Some("restore the data folder from a copy".to_owned()),
             _ if self.is_full() => Some("free some disk space and try again".to_owned()),
             _ => None,
@@ -198,5 +221,14 @@ impl Error {
             },
             other => Self::damaged(path, other.to_string()),
         }
+    }
+}
+
+/// How many files are damaged beside the one that is named.
+fn others(files: usize) -> String {
+    match files.saturating_sub(1) {
+        0 => String::new(),
+        1 => ", and so is another".to_owned(),
+        more => format!(", and so are {more} others"),
     }
 }

@@ -2,6 +2,7 @@
 //! it goes.
 
 use std::fs::{self, File};
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,11 +18,13 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::SortingColumn;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 
+use super::checksum::{Checksums, Summing};
 use super::folder::{Folder, PARQUET, create_whole};
+use super::health::Health;
 use super::options::{ROW_GROUP_ROWS, ROW_GROUP_ROWS_MIN, SLICE_ROWS};
 use super::record::FileRecord;
 use super::sort::{Sorted, time_column};
-use super::{Error, block};
+use super::{Error, block, verified};
 use crate::schema::Schema;
 
 /// A settled file. It stays on disk for as long as a snapshot holds it, also when the table has
@@ -47,6 +50,8 @@ pub struct DataFile {
     pub times: Option<(i64, i64)>,
     /// The number that no other file of the storage has had.
     pub(crate) number: u64,
+    /// What is known of its bytes.
+    pub(crate) health: Health,
     /// Whether the manifest names the file. When it does not, the last holder deletes it.
     named: AtomicBool,
     /// Nobody else may open the folder while files in it are held.
@@ -67,7 +72,8 @@ impl DataFile {
         let sorted = Sorted::new(schema, arrow, batches).map_err(unfit)?;
         let row_ids = row_ids(sorted.rows());
         let path = at.join(format!("{}-{number}{PARQUET}", row_ids.0));
-        let bytes = create_whole(&path, |path, file| write(path, file, schema, arrow, &sorted))?;
+        let (bytes, checksums) =
+            create_whole(&path, |path, file| write(path, file, schema, arrow, &sorted))?;
         let rows = sorted.rows();
         Ok(Self {
             path,
@@ -79,6 +85,7 @@ impl DataFile {
             inserted: rows.columns().get(1).and_then(times).unwrap_or_default(),
             times: time_column(schema).and_then(|at| rows.columns().get(at)).and_then(times),
             number,
+            health: Health::new(Some(checksums), None),
             named: AtomicBool::new(false),
             _folder: Arc::clone(folder),
         })
@@ -86,6 +93,8 @@ impl DataFile {
 
     /// A file that the manifest names.
     pub(crate) fn known(folder: &Arc<Folder>, at: &Path, number: u64, record: FileRecord) -> Self {
+        // Checksums of another length are of no use.
+        let checksums = record.checksums.filter(|sums| sums.are_of(record.bytes));
         Self {
             path: at.join(record.name),
             rows: record.rows,
@@ -96,6 +105,7 @@ impl DataFile {
             inserted: record.inserted,
             times: record.times,
             number,
+            health: Health::new(checksums, record.damage.as_deref()),
             named: AtomicBool::new(true),
             _folder: Arc::clone(folder),
         }
@@ -124,6 +134,8 @@ impl DataFile {
             row_ids: self.row_ids,
             inserted: self.inserted,
             times: self.times,
+            checksums: self.health.checksums().cloned(),
+            damage: self.damage().map(|reason| reason.as_ref().to_owned()),
         }
     }
 
@@ -142,20 +154,117 @@ impl DataFile {
         self.times.unwrap_or(self.inserted).1
     }
 
-    /// Reads all rows, with the columns of a schema: those that the file does not have are null.
+    /// Why the file is damaged; none when it is not known to be.
+    #[must_use]
+    pub fn damage(&self) -> Option<Arc<str>> {
+        self.health.damage()
+    }
+
+    /// How many of its bytes were read since it was opened, over and over.
+    #[must_use]
+    pub fn read_bytes(&self) -> u64 {
+        self.health.read_bytes()
+    }
+
+    /// Reads all rows, with the columns of a schema: those that the file does not have are null. A
+    /// file that is not as it was written is marked as damaged.
     ///
     /// This waits for the disk.
     pub fn read(&self, schema: &SchemaRef) -> Result<Vec<RecordBatch>, Error> {
+        let mut bytes = Vec::with_capacity(usize::try_from(self.bytes).unwrap_or_default());
+        verified::read_whole(self, |piece| {
+            bytes.extend_from_slice(piece);
+            true
+        })?;
+        let batches = self.decode(bytes)?;
+        batches.iter().map(|batch| block::pad(batch, schema)).collect()
+    }
+
+    /// Reads the whole file and compares it with its checksums. A file without checksums has its rows
+    /// read, and has checksums when they are fit to be read. It is marked as damaged, or as whole.
+    ///
+    /// Returns whether it came to the end: it stops when `go_on`, which hears how many bytes were
+    /// read, says so.
+    pub(crate) fn verify(&self, mut go_on: impl FnMut(u64) -> bool) -> Result<bool, Error> {
+        let is_covered = self.health.checksums().is_some();
+        let mut bytes = Vec::new();
+        let is_whole = verified::read_whole(self, |piece| {
+            if !is_covered {
+                bytes.extend_from_slice(piece);
+            }
+            go_on(piece.len() as u64)
+        })?;
+        if !is_whole {
+            return Ok(false);
+        }
+        if !is_covered {
+            let checksums = Checksums::of(&bytes);
+            self.decode(bytes)?;
+            self.health.set_checksums(checksums);
+            self.health.set_unrecorded();
+        }
+        if self.health.set_damage(None) {
+            let path = self.path.display();
+            tracing::info!(%path, "a file that was damaged is whole again");
+        }
+        Ok(true)
+    }
+
+    /// The rows of the whole file.
+    fn decode(&self, bytes: Vec<u8>) -> Result<Vec<RecordBatch>, Error> {
         // The library checks what it reads, but not everything, and a damaged file may lead it
         // astray.
-        let batches = catch_unwind(AssertUnwindSafe(|| read(&self.path)))
-            .unwrap_or_else(|_| Err(Error::damaged(&self.path, "reading it went astray")))?;
+        let batches = catch_unwind(AssertUnwindSafe(|| decode(bytes)))
+            .unwrap_or_else(|_| Err("reading it went astray".to_owned()))
+            .map_err(|reason| self.damaged(&reason))?;
         let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
-        if rows as u64 != self.rows {
-            let reason = format!("it has {rows} rows, and {} were written", self.rows);
-            return Err(Error::damaged(&self.path, reason));
+        match rows as u64 == self.rows {
+            true => Ok(batches),
+            false => {
+                Err(self.damaged(&format!("it has {rows} rows, and {} were written", self.rows)))
+            }
         }
-        batches.iter().map(|batch| block::pad(batch, schema)).collect()
+    }
+
+    /// Compares whole blocks of the file with their checksums.
+    pub(crate) fn check(&self, start: u64, bytes: &[u8]) -> Result<(), Error> {
+        let Some(checksums) = self.health.checksums() else { return Ok(()) };
+        checksums.check(start, bytes).map_err(|at| {
+            self.damaged(&format!("the checksum of the block at byte {at} does not fit"))
+        })
+    }
+
+    /// Checks that the file is there and as long as it was written.
+    pub(crate) fn check_length(&self) -> Result<(), Error> {
+        let metadata = fs::metadata(&self.path).map_err(|error| self.unreadable("find", error))?;
+        match metadata.len() == self.bytes {
+            true => Ok(()),
+            false => Err(self.wrong_length(metadata.len())),
+        }
+    }
+
+    /// Marks the file as damaged.
+    pub(crate) fn damaged(&self, reason: &str) -> Error {
+        if self.health.set_damage(Some(reason)) {
+            let (path, rows) = (self.path.display(), self.rows);
+            tracing::error!(%path, reason, rows, "a file of a table is damaged");
+        }
+        Error::damaged(&self.path, reason)
+    }
+
+    pub(crate) fn wrong_length(&self, found: u64) -> Error {
+        self.damaged(&format!("it has {found} bytes, and {} were written", self.bytes))
+    }
+
+    /// Marks the file as damaged when the error is about the file, and not about the moment.
+    pub(crate) fn unreadable(&self, action: &'static str, error: io::Error) -> Error {
+        use io::ErrorKind::{NotFound, PermissionDenied, UnexpectedEof};
+        let is_lasting = matches!(error.kind(), NotFound | PermissionDenied | UnexpectedEof)
+            || error.raw_os_error() == Some(EIO);
+        match is_lasting {
+            true => self.damaged(&format!("cannot {action} it: {error}")),
+            false => Error::io(action, &self.path, error),
+        }
     }
 }
 
@@ -170,23 +279,31 @@ impl Drop for DataFile {
     }
 }
 
-/// Writes the rows and returns when they are durable, with their bytes.
+/// What the system says when the disk does not give back what is on it.
+const EIO: i32 = 5;
+
+/// Writes the rows and returns when they are durable, with their bytes and checksums.
 fn write(
     path: &Path,
     file: File,
     schema: &Schema,
     arrow: &SchemaRef,
     sorted: &Sorted,
-) -> Result<u64, Error> {
+) -> Result<(u64, Checksums), Error> {
     let failed = |error| Error::parquet("write", path, error);
     let properties = Some(properties(schema, sorted.rows().num_rows()));
+    let file = Summing::new(file);
     let mut writer = ArrowWriter::try_new(file, arrow.clone(), properties).map_err(failed)?;
     for slice in sorted.slices() {
         writer.write(&slice.map_err(|error| failed(error.into()))?).map_err(failed)?;
     }
-    let file = writer.into_inner().map_err(failed)?;
+    let (file, checksums) = writer.into_inner().map_err(failed)?.finish();
     file.sync_all().map_err(|error| Error::io("sync", path, error))?;
-    Ok(file.metadata().map_err(|error| Error::io("read", path, error))?.len())
+    let bytes = file.metadata().map_err(|error| Error::io("read", path, error))?.len();
+    match checksums.are_of(bytes) {
+        true => Ok((bytes, checksums)),
+        false => Err(Error::damaged(path, "it has another length than what was written")),
+    }
 }
 
 fn properties(schema: &Schema, rows: usize) -> WriterProperties {
@@ -216,13 +333,11 @@ fn group_rows(rows: usize) -> usize {
     rows.div_ceil(groups).clamp(1, ROW_GROUP_ROWS)
 }
 
-fn read(path: &Path) -> Result<Vec<RecordBatch>, Error> {
-    let failed = |error| Error::parquet("read", path, error);
-    let file = File::open(path).map_err(|error| Error::io("open", path, error))?;
-    let reader = ParquetRecordBatchReaderBuilder::try_new(file)
+fn decode(bytes: Vec<u8>) -> Result<Vec<RecordBatch>, String> {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes))
         .and_then(|builder| builder.with_batch_size(SLICE_ROWS).build())
-        .map_err(failed)?;
-    reader.map(|batch| batch.map_err(|error| failed(error.into()))).collect()
+        .map_err(|error| error.to_string())?;
+    reader.map(|batch| batch.map_err(|error| error.to_string())).collect()
 }
 
 fn row_ids(rows: &RecordBatch) -> (u64, u64) {

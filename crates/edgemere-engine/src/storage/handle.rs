@@ -1,7 +1,7 @@
 //! The storage itself: opens a folder, keeps its tables, and closes it.
 //!
-//! Calls that wait for the disk do so on a thread of the runtime for that; the two threads of the
-//! storage, committer and keeper, live until it is closed or its last clone is dropped.
+//! Calls that wait for the disk do so on a thread of the runtime for that; the three threads of the
+//! storage, committer, keeper and scrub, live until it is closed or its last clone is dropped.
 
 use std::fmt;
 use std::path::Path;
@@ -24,7 +24,7 @@ use super::state::State;
 use super::store::{Apply, Opener, Store};
 use super::writes::{Shelf, Writes};
 use super::{Error, Options, Recovery, Stats, Table, TableStats, View};
-use super::{commit, compact, keeper, name, once, recovery, settle};
+use super::{commit, compact, damage, keeper, name, once, recovery, scrub, settle};
 use crate::schema::{Column, Schema};
 
 /// The tables of an operator. Clones are the same storage.
@@ -77,6 +77,7 @@ impl Storage {
             store,
             queue,
             bell: Bell::default(),
+            scrub_bell: Bell::default(),
             trouble: Mutex::new(None),
             closed: AtomicBool::new(false),
         });
@@ -196,6 +197,8 @@ impl Inner {
         if self.shared.options.background {
             let (shared, catalog) = (Arc::clone(&self.shared), Arc::clone(&self.catalog));
             self.spawn("storage-keeper", move || keeper::run(&shared, &catalog))?;
+            let (shared, catalog) = (Arc::clone(&self.shared), Arc::clone(&self.catalog));
+            self.spawn("storage-scrub", move || scrub::run(&shared, &catalog))?;
         }
         Ok(())
     }
@@ -287,6 +290,11 @@ impl Inner {
         for thread in threads {
             // One that panicked has nothing more to do either.
             let _ = thread.join();
+        }
+        for table in self.catalog.all() {
+            if let Err(error) = damage::record(&table) {
+                tracing::warn!(%error, "the manifest does not know of a damaged file");
+            }
         }
         self.shared.store.close();
     }

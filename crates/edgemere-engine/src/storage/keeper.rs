@@ -10,7 +10,7 @@ use super::compact::{Eagerness, compact};
 use super::retain::retain;
 use super::settle::{is_full, is_old, settle};
 use super::shared::Shared;
-use super::{Error, Table};
+use super::{Error, Table, damage};
 
 /// How often it looks around when nobody calls it.
 const ROUND_EVERY: Duration = Duration::from_secs(1);
@@ -27,6 +27,7 @@ pub(crate) fn run(shared: &Shared, catalog: &Catalog) {
     while !shared.is_closed() {
         keeper.round(catalog.all());
         keeper.retain(catalog);
+        keeper.record_damage(catalog);
         shared.bell.wait(ROUND_EVERY);
     }
 }
@@ -99,6 +100,17 @@ impl Keeper<'_> {
         for table in catalog.all() {
             if let Err(error) = retain(&table, catalog.retention(&table)) {
                 self.failed(&table, "retain", &error);
+            }
+        }
+    }
+
+    /// Tells the manifest which files were found damaged, or whole again.
+    fn record_damage(&mut self, catalog: &Catalog) {
+        for table in catalog.all() {
+            if !self.failed.contains_key(&table.id)
+                && let Err(error) = damage::record(&table)
+            {
+                self.failed(&table, "record the damage of", &error);
             }
         }
     }

@@ -15,6 +15,7 @@
 //! 5. `keeper`, another thread, has `settle` move them to a `file` when there are enough, in one
 //!    transaction that adds the file and removes the blocks, has `compact` merge small files, and
 //!    has `retain` drop what is not to be kept.
+//! 6. `scrub`, a third thread, has `verify` compare all files with their checksums, slowly.
 //!
 //! What holds at every moment, also after kill -9:
 //!
@@ -24,17 +25,25 @@
 //! - So a row is either in one block or in one file, and a file that no manifest names is garbage,
 //!   which the next open removes.
 //!
+//! What is on disk is not believed: a value of the key-value store has a seal (`writes`), the values
+//! together have a digest (`digest`), and a Parquet file has checksums in the manifest (`checksum`),
+//! which every read compares (`verified`). A file that is not as it was written is marked (`health`)
+//! and left as it is; its rows are missing.
+//!
 //! The module knows Arrow, Parquet and redb. It does not know SQL, nor what the rows mean.
 
 mod block;
 mod budget;
 mod catalog;
+mod checksum;
 mod commit;
 mod compact;
+mod damage;
 mod database;
 mod error;
 mod file;
 mod folder;
+mod health;
 mod keeper;
 mod name;
 mod once;
@@ -43,6 +52,7 @@ mod partition;
 mod record;
 mod recovery;
 mod retain;
+mod scrub;
 mod settle;
 mod shared;
 mod sort;
@@ -50,6 +60,8 @@ mod state;
 mod stats;
 mod store;
 mod table;
+mod verified;
+mod verify;
 mod view;
 mod writes;
 
@@ -74,4 +86,6 @@ pub use retain::{Dropped, Retention, Unwanted};
 pub use state::Snapshot;
 pub use stats::{Stats, TableStats};
 pub use table::{Receipt, Table};
+pub(crate) use verified::Verified;
+pub use verify::{DamagedFile, Verification};
 pub use view::View;

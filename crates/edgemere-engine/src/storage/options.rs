@@ -68,6 +68,10 @@ pub struct Options {
     pub keys_max: u64,
     /// How often the keeper looks for what is not to be kept any more.
     pub retain_every: Duration,
+    /// How often all files are read and compared with their checksums,
+    pub scrub_every: Duration,
+    /// and how fast at most, in bytes a second.
+    pub scrub_bytes_per_s: u64,
     /// Whether tables settle and compact by themselves. Without, appends never wait for room.
     pub background: bool,
 }
@@ -84,6 +88,8 @@ impl Default for Options {
             compact_bytes: 128 * 1024 * 1024,
             keys_max: 100_000,
             retain_every: Duration::from_secs(60),
+            scrub_every: Duration::from_secs(24 * 3600),
+            scrub_bytes_per_s: 32 * 1024 * 1024,
             background: true,
         }
     }

@@ -19,6 +19,8 @@ pub struct Partition {
     /// The earliest and the latest time in it: of the table's first timestamp column or, without
     /// one, of the insert.
     pub times: Option<(i64, i64)>,
+    /// Why its rows cannot be read, if its file is damaged.
+    pub damage: Option<String>,
 }
 
 impl Table {
@@ -40,6 +42,7 @@ impl Table {
                 rows: stats.fresh_rows,
                 bytes: stats.fresh_bytes,
                 times: times.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))),
+                damage: None,
             });
         }
         partitions
@@ -52,6 +55,7 @@ fn settled(file: &DataFile) -> Partition {
         rows: file.rows,
         bytes: file.bytes,
         times: Some(file.times.unwrap_or(file.inserted)),
+        damage: file.damage().map(|reason| reason.to_string()),
     }
 }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Retention;
+use super::checksum::Checksums;
 use crate::schema::{Column, Kind, Schema};
 
 /// The format of the folder. Another one is not opened.
@@ -19,11 +20,14 @@ pub(crate) struct Marks {
     pub(crate) next_table: u64,
     /// The next Parquet file's number.
     pub(crate) next_file: u64,
+    /// The digest of all values that are counted. None in a store from before there was one.
+    #[serde(default)]
+    pub(crate) digest: Option<u64>,
 }
 
 impl Default for Marks {
     fn default() -> Self {
-        Self { format: FORMAT, sequence: 0, next_table: 1, next_file: 1 }
+        Self { format: FORMAT, sequence: 0, next_table: 1, next_file: 1, digest: Some(0) }
     }
 }
 
@@ -91,6 +95,12 @@ pub(crate) struct FileRecord {
     pub(crate) inserted: (i64, i64),
     /// The earliest and latest value of the first timestamp column, in microseconds.
     pub(crate) times: Option<(i64, i64)>,
+    /// The checksums of its blocks. A file from before there were any has none until it was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) checksums: Option<Checksums>,
+    /// Why it is damaged, if it was found to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) damage: Option<String>,
 }
 
 impl TableRecord {

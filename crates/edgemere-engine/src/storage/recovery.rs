@@ -194,21 +194,21 @@ pub(crate) fn sweep(folder: &Folder, tables: &[Loaded]) -> Result<Recovery, Erro
     folder.remove_empty_folders()?;
     for file in files() {
         if let Some(reason) = damage(file) {
-            let path = file.path.display();
-            tracing::error!(%path, reason, "a file of a table is damaged");
             recovery.damaged.push(Damage { path: file.path.clone(), reason });
         }
     }
     Ok(recovery)
 }
 
-/// What is wrong with a file, as far as can be seen from outside.
+/// What is wrong with a file, as far as can be seen from outside. One that was damaged before is read
+/// again: it may have been put back.
 fn damage(file: &DataFile) -> Option<String> {
-    match fs::metadata(&file.path) {
-        Ok(metadata) if metadata.len() == file.bytes => None,
-        Ok(metadata) => {
-            Some(format!("it has {} bytes, and {} were written", metadata.len(), file.bytes))
-        }
-        Err(error) => Some(error.to_string()),
+    let error = match file.damage() {
+        Some(_) => file.verify(|_| true).err(),
+        None => file.check_length().err(),
+    };
+    match error? {
+        Error::Damaged { reason, .. } => Some(reason),
+        error => Some(error.to_string()),
     }
 }

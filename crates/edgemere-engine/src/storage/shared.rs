@@ -21,6 +21,8 @@ pub(crate) struct Shared {
     /// Appends on their way to the committer; nothing only wakes it.
     pub(crate) queue: mpsc::Sender<Option<Job>>,
     pub(crate) bell: Bell,
+    /// Wakes the scrub.
+    pub(crate) scrub_bell: Bell,
     /// Why the last settling failed, while it does.
     pub(crate) trouble: Mutex<Option<String>>,
     pub(crate) closed: AtomicBool,
@@ -31,10 +33,11 @@ impl Shared {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Tells both threads that there is no more to do.
+    /// Tells all threads that there is no more to do.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.bell.ring();
+        self.scrub_bell.ring();
         // When the queue is full the committer is awake.
         let _ = self.queue.try_send(None);
     }

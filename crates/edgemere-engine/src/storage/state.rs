@@ -83,12 +83,15 @@ impl State {
     }
 
     pub(crate) fn stats(&self) -> TableStats {
+        let damaged = || self.files.iter().filter(|file| file.damage().is_some());
         TableStats {
             rows: self.file_rows() + self.fresh_rows(),
             fresh_rows: self.fresh_rows(),
             fresh_bytes: self.chunks().map(|chunk| chunk.bytes).sum(),
             files: self.files.len(),
             file_bytes: self.files.iter().map(|file| file.bytes).sum(),
+            damaged_files: damaged().count(),
+            damaged_rows: damaged().map(|file| file.rows).sum(),
         }
     }
 

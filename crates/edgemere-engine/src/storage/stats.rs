@@ -13,6 +13,10 @@ pub struct TableStats {
     pub files: usize,
     /// and what they take on disk.
     pub file_bytes: u64,
+    /// The files among them that are damaged,
+    pub damaged_files: usize,
+    /// and how many rows these have, which cannot be read.
+    pub damaged_rows: u64,
 }
 
 /// How much a storage holds.
@@ -35,5 +39,7 @@ impl TableStats {
         self.fresh_bytes += other.fresh_bytes;
         self.files += other.files;
         self.file_bytes += other.file_bytes;
+        self.damaged_files += other.damaged_files;
+        self.damaged_rows += other.damaged_rows;
     }
 }

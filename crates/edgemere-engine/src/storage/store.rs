@@ -11,6 +11,7 @@
 //!
 //! It knows transactions, and nothing of what is in them.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -167,8 +168,10 @@ impl Store {
         transaction
             .set_durability(Durability::Immediate)
             .map_err(|error| failed(&self.path, error))?;
-        let writes = Writes { transaction: &transaction, path: &self.path };
+        let digest = Cell::new(marks.digest.unwrap_or_default());
+        let writes = Writes { transaction: &transaction, path: &self.path, digest };
         let (value, apply) = body(&writes, &mut marks)?;
+        marks.digest = Some(writes.digest.get());
         marks.next_file = self.next_file.load(Ordering::Relaxed);
         writes.put_json(Shelf::Marks, (0, 0), &marks)?;
         *pending = Some(Pending { marks, apply: Some(apply) });
@@ -252,6 +255,11 @@ fn open_database(path: &Path, opener: &Opener) -> Result<(Database, Marks), Erro
         let reason = format!("its format is {}, and this version reads {FORMAT}", marks.format);
         return Err(Error::damaged(path, reason));
     }
+    let digest = writes::digest(&transaction, path)?;
+    if marks.digest.is_some_and(|expected| expected != digest) {
+        return Err(Error::damaged(path, "its values are not those that were written"));
+    }
+    marks.digest = Some(digest);
     Ok((database, marks))
 }
 

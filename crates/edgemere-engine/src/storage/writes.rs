@@ -2,8 +2,10 @@
 //! under a pair of numbers.
 //!
 //! A value begins with a checksum over its shelf, its key and itself, because redb checks its own
-//! only after a crash. It knows keys and bytes, not what they mean.
+//! only after a crash. So that no value gets lost unseen either, the store has the sum of these
+//! checksums, its digest. It knows keys and bytes, not what they mean.
 
+use std::cell::Cell;
 use std::path::Path;
 
 use redb::{ReadTransaction, ReadableTable, TableDefinition, WriteTransaction};
@@ -60,6 +62,18 @@ impl Shelf {
         })
     }
 
+    /// The shelves whose values are counted in the digest: all that are read when a storage is
+    /// opened, but the one that the digest is on.
+    const COUNTED: [Self; 7] = [
+        Self::Tables,
+        Self::Counters,
+        Self::Blocks,
+        Self::Files,
+        Self::Databases,
+        Self::Views,
+        Self::Retention,
+    ];
+
     fn checksum(self, key: Key, value: &[u8]) -> u64 {
         let seed = key.0.rotate_left(32) ^ key.1 ^ ((self as u64) << 60);
         XxHash64::oneshot(seed, value)
@@ -105,6 +119,8 @@ fn unseal(shelf: Shelf, key: Key, bytes: &[u8]) -> Option<&[u8]> {
 pub(crate) struct Writes<'a> {
     pub(crate) transaction: &'a WriteTransaction,
     pub(crate) path: &'a Path,
+    /// The digest of the values as this transaction leaves them.
+    pub(crate) digest: Cell<u64>,
 }
 
 impl Writes<'_> {
@@ -117,7 +133,8 @@ impl Writes<'_> {
         let mut table = self.open(shelf)?;
         for (key, mut value) in values {
             value.seal(shelf, key);
-            table.insert(key, value.0.as_slice()).map_err(|error| self.failed(error))?;
+            let old = table.insert(key, value.0.as_slice()).map_err(|error| self.failed(error))?;
+            self.count(shelf, old.as_ref().map(|old| old.value()), Some(&value.0));
         }
         Ok(())
     }
@@ -140,7 +157,8 @@ impl Writes<'_> {
     ) -> Result<(), Error> {
         let mut table = self.open(shelf)?;
         for key in keys {
-            table.remove(key).map_err(|error| self.failed(error))?;
+            let old = table.remove(key).map_err(|error| self.failed(error))?;
+            self.count(shelf, old.as_ref().map(|old| old.value()), None);
         }
         Ok(())
     }
@@ -167,6 +185,14 @@ impl Writes<'_> {
         parse(self.path, value).map(Some)
     }
 
+    /// Counts a value that went and one that came.
+    fn count(&self, shelf: Shelf, old: Option<&[u8]>, new: Option<&[u8]>) {
+        if Shelf::COUNTED.contains(&shelf) {
+            let digest = self.digest.get();
+            self.digest.set(digest.wrapping_sub(seal_of(old)).wrapping_add(seal_of(new)));
+        }
+    }
+
     fn open(&self, shelf: Shelf) -> Result<redb::Table<'_, Key, &'static [u8]>, Error> {
         self.transaction.open_table(shelf.definition()).map_err(|error| self.failed(error))
     }
@@ -176,8 +202,39 @@ impl Writes<'_> {
     }
 }
 
+/// The seal of a value as a number; zero of none.
+fn seal_of(value: Option<&[u8]>) -> u64 {
+    let seal = value.and_then(|value| value.first_chunk::<SEAL_BYTES>());
+    seal.map_or(0, |seal| u64::from_le_bytes(*seal))
+}
+
+/// The digest of the values that are there.
+pub(crate) fn digest(transaction: &ReadTransaction, path: &Path) -> Result<u64, Error> {
+    let mut digest: u64 = 0;
+    for shelf in Shelf::COUNTED {
+        each_sealed(transaction, path, shelf, |_, value| {
+            digest = digest.wrapping_add(seal_of(Some(value)));
+            Ok(())
+        })?;
+    }
+    Ok(digest)
+}
+
 /// Reads a shelf in the order of its keys. A value whose seal does not fit is an error.
 pub(crate) fn read(
+    transaction: &ReadTransaction,
+    path: &Path,
+    shelf: Shelf,
+    mut each: impl FnMut(Key, &[u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    each_sealed(transaction, path, shelf, |key, value| {
+        let value = unseal(shelf, key, value).ok_or_else(|| not_as_written(path, shelf, key))?;
+        each(key, value)
+    })
+}
+
+/// Reads a shelf in the order of its keys, with the seals of the values.
+fn each_sealed(
     transaction: &ReadTransaction,
     path: &Path,
     shelf: Shelf,
@@ -191,10 +248,7 @@ pub(crate) fn read(
     };
     for entry in table.iter().map_err(|error| failed(error.into()))? {
         let (key, value) = entry.map_err(|error| failed(error.into()))?;
-        let key = key.value();
-        let value =
-            unseal(shelf, key, value.value()).ok_or_else(|| not_as_written(path, shelf, key))?;
-        each(key, value)?;
+        each(key.value(), value.value())?;
     }
     Ok(())
 }

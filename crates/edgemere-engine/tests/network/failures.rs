@@ -69,6 +69,39 @@ async fn an_operator_that_is_down_is_named_and_one_that_is_back_is_used() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn rows_that_an_operator_cannot_read_are_an_error_or_named() {
+    let cluster = cluster(6000).await;
+    let storage = cluster.nodes[1].engine.storage();
+    storage.settle_all().await.unwrap();
+    let table = storage.table(DBMS, "readings").unwrap();
+    let file = table.snapshot().files[0].clone();
+    let mut bytes = std::fs::read(&file.path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&file.path, bytes).unwrap();
+    assert_eq!(storage.verify().await.unwrap().damaged.len(), 1);
+
+    let missing = format!("{} rows of \"{DBMS}.readings\"", file.rows);
+    for sql in ["select count(*) from readings", "select * from readings order by 1 limit 3"] {
+        let error = failure(&cluster, sql, Scope::default()).await;
+        let sql::Error::Network(Error::Damaged { operator, reason }) = &error else {
+            panic!("{sql}: {error:?}");
+        };
+        assert!(operator.name == "operator-1" && reason.contains(&file.name()), "{sql}: {error}");
+        assert!(error.hint().unwrap().contains("subset"));
+
+        let asked = cluster.try_ask(sql, subset()).await.unwrap();
+        let watched = asked.query.watched();
+        let answer = Answer::of(asked.query).await.unwrap();
+        let [named] = watched.missing_rows().try_into().unwrap();
+        assert!(named.contains("operator-1") && named.contains(&missing), "{sql}: {named}");
+        if answer.rows[0].len() == 1 {
+            assert_eq!(answer.rows[0][0].as_u64(), Some(6000 - file.rows));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_address_that_never_answers_is_given_up() {
     let cluster = cluster(300).await;
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();

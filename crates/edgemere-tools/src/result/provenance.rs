@@ -56,8 +56,11 @@ impl Provenance {
         match sources {
             Sources::Here => Self::of_node(node, time),
             Sources::Query(query) => Self::of_operators(&query.operators(), node, time)
-                .with_rows_scanned(query.rows_read()),
-            Sources::Operators(shares) => Self::of_operators(&shares, node, time),
+                .with_rows_scanned(query.rows_read())
+                .without_rows(query.missing_rows()),
+            Sources::Operators { shares, missing_rows } => {
+                Self::of_operators(&shares, node, time).without_rows(missing_rows)
+            }
             Sources::Nodes { asked, missing } => {
                 let answered = asked.iter().filter(|name| !missing.contains(name));
                 Self {
@@ -74,6 +77,12 @@ impl Provenance {
     /// With the number of rows that were read of this node's tables, where operators told none.
     pub(crate) fn with_rows_scanned(self, rows: u64) -> Self {
         Self { rows_scanned: self.rows_scanned.or(Some(rows)), ..self }
+    }
+
+    /// Without rows that could not be read.
+    fn without_rows(mut self, missing_rows: Vec<String>) -> Self {
+        self.missing.extend(missing_rows);
+        self
     }
 
     /// Whether nobody's part is missing.

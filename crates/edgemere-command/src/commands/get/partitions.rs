@@ -27,6 +27,10 @@ impl Report for Partitions {
 The times are those of the table's first timestamp column or, without one, of the insert. \"(fresh)\" are \
 the rows that have not settled into a file yet; their bytes are in memory and in the log.
 
+The status of a file is empty, or says why it is damaged. Its rows are missing then: a query that needs \
+them fails or, with subset, names them. \"drop partition\" gives them up; a file that is put back from a \
+backup is taken again at the next start, or when the node next verifies its files.
+
 Nothing has to be declared: tables are partitioned as their rows settle.",
         examples: &[
             "get partitions",
@@ -40,11 +44,11 @@ Nothing has to be declared: tables are partitioned as their rows settle.",
         let (dbms, table) =
             (optional(options, "dbms", context)?, optional(options, "table", context)?);
         let tables = lookup::wanted_tables(context.node, dbms.as_deref(), table.as_deref())?;
-        let columns = ["DBMS", "Table", "Partition", "Rows", "Bytes", "From", "To"];
+        let columns = ["DBMS", "Table", "Partition", "Rows", "Bytes", "From", "To", "Status"];
         let mut shown = Table::new(columns).grouped_by(2);
         let mut list = Vec::new();
         for table in tables {
-            for Partition { file, rows, bytes, times } in table.partitions() {
+            for Partition { file, rows, bytes, times, damage } in table.partitions() {
                 let (dbms, table) = (table.dbms(), table.name());
                 let from = times.map(|(from, _)| time_text(from));
                 let to = times.map(|(_, to)| time_text(to));
@@ -57,6 +61,7 @@ Nothing has to be declared: tables are partitioned as their rows settle.",
                     json!(bytes),
                     json!(from),
                     json!(to),
+                    json!(damage.as_ref().map(|reason| format!("damaged: {reason}"))),
                 ]);
                 list.push(json!({
                     "dbms": dbms,
@@ -66,6 +71,7 @@ Nothing has to be declared: tables are partitioned as their rows settle.",
                     "bytes": bytes,
                     "from": from,
                     "to": to,
+                    "damaged": damage,
                 }));
             }
         }

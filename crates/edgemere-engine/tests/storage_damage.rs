@@ -124,18 +124,28 @@ async fn a_store_that_is_missing_or_something_else_is_refused() {
 }
 
 #[tokio::test]
-async fn what_a_crash_left_is_removed_and_what_is_not_ours_stays() {
+async fn what_is_unfinished_is_removed_and_what_nobody_knows_is_kept() {
     let folder = folder().await;
     let at = folder.path().join("data/d/t");
-    let garbage = [at.join("1-99.parquet"), at.join("7-98.parquet.tmp")];
+    let (unknown, unfinished) = (at.join("1-99.parquet"), at.join("7-98.parquet.tmp"));
     let foreign = at.join("notes.txt");
-    for path in garbage.iter().chain([&foreign]) {
+    let lost = folder.path().join("lost/d/t");
+    for path in [&unknown, &unfinished, &foreign] {
         fs::write(path, "x").unwrap();
     }
     let (storage, recovery) = Storage::open(folder.path(), manual()).unwrap();
-    let mut removed = recovery.removed;
-    removed.sort();
-    assert_eq!(removed, garbage);
-    assert!(foreign.exists());
+    assert_eq!(recovery.removed, [unfinished.as_path()]);
+    assert_eq!(recovery.lost.len(), 1);
+    assert_eq!(
+        (&recovery.lost[0].from, &recovery.lost[0].to),
+        (&unknown, &lost.join("1-99.parquet"))
+    );
+    assert!(foreign.exists() && !unknown.exists() && !unfinished.exists());
+    drop(storage);
+    // A second one of the same name does not take the place of the first.
+    fs::write(&unknown, "y").unwrap();
+    let (storage, recovery) = Storage::open(folder.path(), manual()).unwrap();
+    assert_eq!(recovery.lost[0].to, lost.join("1-99.parquet.1"));
+    assert_eq!(fs::read(lost.join("1-99.parquet")).unwrap(), b"x");
     assert_eq!(numbers(&storage.table("d", "t").unwrap().snapshot()).len(), 150);
 }

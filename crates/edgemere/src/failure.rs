@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 
 use edgemere_command::{Kind, Span};
+use edgemere_engine::storage;
 
 use crate::server::{BadKey, BadTools, CannotListen, NoAddress, NoKey, NotLoopback};
 
@@ -105,13 +106,14 @@ fn classify(error: anyhow::Error) -> (Kind, Option<String>) {
     if error.is::<CannotListen>() {
         return (Kind::Unavailable, Some(listen_hint(&error)));
     }
-    match error.downcast::<edgemere_ledger::Error>() {
-        Ok(error) => {
-            let error = edgemere_command::Error::from(error);
-            (error.kind(), error.hint())
-        }
-        Err(_) => (Kind::Internal, None),
-    }
+    let error = match error.downcast::<edgemere_ledger::Error>() {
+        Ok(error) => Ok(edgemere_command::Error::from(error)),
+        Err(error) => match error.downcast::<edgemere_engine::Error>() {
+            Ok(error) => Ok(edgemere_command::Error::from(error)),
+            Err(error) => error.downcast::<storage::Error>().map(edgemere_command::Error::from),
+        },
+    };
+    error.map_or((Kind::Internal, None), |error| (error.kind(), error.hint()))
 }
 
 const NOT_LOOPBACK_HINT: &str = "use an address of this machine alone, as 127.0.0.1: a node has no way yet to tell callers \

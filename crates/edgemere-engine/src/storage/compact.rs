@@ -72,13 +72,15 @@ fn merge(table: &Arc<Table>, old: &[Arc<DataFile>]) -> Result<(), Error> {
         let state = table.state();
         (Arc::clone(&state.schema), Arc::clone(&state.arrow))
     };
+    let origin = table.origin(old);
     let mut batches = Vec::new();
     for file in old {
         batches.append(&mut file.read(&arrow)?);
     }
     let number = shared.store.next_file();
     let at = table.folder();
-    let file = Arc::new(DataFile::write(&shared.folder, &at, number, &schema, &arrow, batches)?);
+    let file = DataFile::write(&shared.folder, &at, number, &schema, &arrow, batches, &origin)?;
+    let file = Arc::new(file);
     shared.store.commit(|writes, _| {
         if table.state().dropped {
             return Err(table.not_found());

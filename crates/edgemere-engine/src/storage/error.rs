@@ -7,6 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// What helps a data folder that does not open.
+const WAYS_OUT: &str = "\"edgemere restore BACKUP --force\" brings a backup back, \"edgemere data repair\" \
+                        rebuilds the manifest from the Parquet files; both take --data DIR";
+
 /// An error of the storage.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -131,6 +135,14 @@ pub enum Error {
         /// What is wrong with the file.
         reason: String,
     },
+    /// The manifest is not that of the files beside it: it is from before they were written.
+    #[error("the manifest \"{}\" is older than its Parquet files: {reason}", path.display())]
+    Older {
+        /// The file with the manifest.
+        path: PathBuf,
+        /// How that can be seen.
+        reason: String,
+    },
     /// The operating system refused.
     #[error("cannot {action} \"{}\"", path.display())]
     Io {
@@ -172,7 +184,9 @@ impl Error {
                 "ask for the other rows with subset = true; put the file back from a backup; or give \
                  its rows up with \"drop partition {file} where dbms = {dbms} and table = {table}\""
             )),
-            Self::Damaged { .. } => Some("restore the data folder from a copy".to_owned()),
+            Self::Damaged { .. } | Self::Older { .. } => {
+                Some(format!("nothing was changed; {WAYS_OUT}"))
+            }
             _ if self.is_full() => Some("free some disk space and try again".to_owned()),
             _ => None,
         }

@@ -15,11 +15,12 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::SortingColumn;
+use parquet::file::metadata::{KeyValue, SortingColumn};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 
 use super::checksum::{Checksums, Summing};
 use super::folder::{Folder, PARQUET, create_whole};
+use super::footer::{Footer, Origin};
 use super::health::Health;
 use super::options::{ROW_GROUP_ROWS, ROW_GROUP_ROWS_MIN, SLICE_ROWS};
 use super::record::FileRecord;
@@ -67,28 +68,36 @@ impl DataFile {
         schema: &Schema,
         arrow: &SchemaRef,
         batches: Vec<RecordBatch>,
+        origin: &Origin,
     ) -> Result<Self, Error> {
         let unfit = |error| Error::parquet("write", at, ParquetError::from(error));
         let sorted = Sorted::new(schema, arrow, batches).map_err(unfit)?;
         let row_ids = row_ids(sorted.rows());
         let path = at.join(format!("{}-{number}{PARQUET}", row_ids.0));
-        let (bytes, checksums) =
-            create_whole(&path, |path, file| write(path, file, schema, arrow, &sorted))?;
         let rows = sorted.rows();
-        Ok(Self {
-            path,
+        let mut made = Self {
+            path: path.clone(),
             rows: rows.num_rows() as u64,
-            bytes,
+            bytes: 0,
             memory_bytes: rows.get_array_memory_size() as u64,
             columns: schema.columns.len(),
             row_ids,
             inserted: rows.columns().get(1).and_then(times).unwrap_or_default(),
             times: time_column(schema).and_then(|at| rows.columns().get(at)).and_then(times),
             number,
-            health: Health::new(Some(checksums), None),
-            named: AtomicBool::new(false),
+            // The checksums come with the bytes.
+            health: Health::new(None, None),
+            // Until it is there, nobody is to delete it.
+            named: AtomicBool::new(true),
             _folder: Arc::clone(folder),
-        })
+        };
+        let footer = Footer::new(origin, schema, &made).to_metadata(&path)?;
+        let (bytes, checksums) =
+            create_whole(&path, |path, file| write(path, file, schema, arrow, &sorted, footer))?;
+        made.bytes = bytes;
+        made.health = Health::new(Some(checksums), None);
+        made.disown();
+        Ok(made)
     }
 
     /// A file that the manifest names.
@@ -289,9 +298,10 @@ fn write(
     schema: &Schema,
     arrow: &SchemaRef,
     sorted: &Sorted,
+    footer: KeyValue,
 ) -> Result<(u64, Checksums), Error> {
     let failed = |error| Error::parquet("write", path, error);
-    let properties = Some(properties(schema, sorted.rows().num_rows()));
+    let properties = Some(properties(schema, sorted.rows().num_rows(), footer));
     let file = Summing::new(file);
     let mut writer = ArrowWriter::try_new(file, arrow.clone(), properties).map_err(failed)?;
     for slice in sorted.slices() {
@@ -306,7 +316,7 @@ fn write(
     }
 }
 
-fn properties(schema: &Schema, rows: usize) -> WriterProperties {
+fn properties(schema: &Schema, rows: usize, footer: KeyValue) -> WriterProperties {
     let by = |column: usize| SortingColumn {
         column_idx: column as i32,
         descending: false,
@@ -318,6 +328,7 @@ fn properties(schema: &Schema, rows: usize) -> WriterProperties {
         .set_statistics_enabled(EnabledStatistics::Page)
         .set_max_row_group_row_count(Some(group_rows(rows)))
         .set_sorting_columns(Some(order))
+        .set_key_value_metadata(Some(vec![footer]))
         .set_created_by(concat!("edgemere version ", env!("CARGO_PKG_VERSION")).to_owned())
         .build()
 }

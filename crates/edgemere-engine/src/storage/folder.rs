@@ -61,6 +61,28 @@ impl Folder {
         self.data().join(name::folder(dbms)).join(name::folder(table))
     }
 
+    /// Where Parquet files are moved to that nobody knows.
+    pub(crate) fn lost(&self) -> PathBuf {
+        self.path.join("lost")
+    }
+
+    /// Moves a Parquet file to the same place among the lost ones, under a name that is free there.
+    pub(crate) fn lose(&self, path: &Path) -> Result<PathBuf, Error> {
+        let place =
+            path.strip_prefix(self.data()).unwrap_or(path.file_name().map_or(path, Path::new));
+        let to = self.lost().join(place);
+        let above = to.parent().unwrap_or(Path::new("."));
+        create_durably(above)?;
+        let name = to.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let again = (1..).map(|count: u64| above.join(format!("{name}.{count}")));
+        let free =
+            std::iter::once(to.clone()).chain(again).find(|to| !to.exists()).unwrap_or(to.clone());
+        fs::rename(path, &free).map_err(|error| Error::io("move", path, error))?;
+        sync_folder(above)?;
+        path.parent().map_or(Ok(()), sync_folder)?;
+        Ok(free)
+    }
+
     /// Every Parquet file that is there, whole or not, whether or not a manifest names it.
     ///
     /// Files that cannot be the storage's own are left out.
@@ -162,6 +184,11 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
         }
         Err(error) => Err(failed(error)),
     }
+}
+
+/// Whether a file was not finished.
+pub(crate) fn is_unfinished(path: &Path) -> bool {
+    path.to_str().is_some_and(|path| path.ends_with(TEMPORARY))
 }
 
 /// Whether a file has a name as the storage gives them: two numbers.

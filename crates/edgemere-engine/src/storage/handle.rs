@@ -68,7 +68,7 @@ impl Storage {
         recovery::check_store(&folder)?;
         let load = |transaction: &_| recovery::load(&folder, transaction);
         let (store, loaded) = Store::open(&folder.fresh(), opener, load)?;
-        let recovery = recovery::sweep(&folder, &loaded.tables)?;
+        let recovery = recovery::sweep(&folder, &loaded.tables, store.found())?;
         let (queue, jobs) = mpsc::channel(QUEUE_MAX);
         let shared = Arc::new(Shared {
             budget: Arc::new(Budget::new(options.fresh_bytes_max)),

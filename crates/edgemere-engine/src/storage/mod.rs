@@ -22,8 +22,10 @@
 //! - Memory is changed only inside `store`'s lock, after the transaction that says the same.
 //! - A Parquet file is synced and has its name before the manifest names it, and is deleted only
 //!   after the manifest has ceased to name it and no snapshot holds it.
-//! - So a row is either in one block or in one file, and a file that no manifest names is garbage,
-//!   which the next open removes.
+//! - So a row is either in one block or in one file. A file that no manifest names is a second copy
+//!   of rows, which the next open removes, or it is not known what it is, and moved to `lost`.
+//! - A file says in its footer what it is (`footer`), so that a manifest that is older than its files
+//!   is noticed, and a lost one can be rebuilt.
 //!
 //! What is on disk is not believed: a value of the key-value store has a seal (`writes`), the values
 //! together have a digest (`digest`), and a Parquet file has checksums in the manifest (`checksum`),
@@ -43,6 +45,7 @@ mod database;
 mod error;
 mod file;
 mod folder;
+mod footer;
 mod health;
 mod keeper;
 mod name;
@@ -59,6 +62,7 @@ mod sort;
 mod state;
 mod stats;
 mod store;
+mod strays;
 mod table;
 mod verified;
 mod verify;
@@ -81,7 +85,7 @@ pub use options::{
     Options, TABLES_MAX, VIEW_BYTES_MAX, VIEWS_MAX,
 };
 pub use partition::Partition;
-pub use recovery::{Damage, Recovery};
+pub use recovery::{Damage, Lost, Recovery};
 pub use retain::{Dropped, Retention, Unwanted};
 pub use state::Snapshot;
 pub use stats::{Stats, TableStats};

@@ -9,6 +9,31 @@ use crate::schema::{Column, Kind, Schema};
 /// The format of the folder. Another one is not opened.
 pub(crate) const FORMAT: u32 = 1;
 
+/// Tells a storage from all others, also from one with the same tables: made once, at random.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(crate) struct StorageId(u128);
+
+impl StorageId {
+    pub(crate) fn new() -> Self {
+        Self(uuid::Uuid::new_v4().as_u128())
+    }
+}
+
+impl From<StorageId> for String {
+    fn from(id: StorageId) -> Self {
+        format!("{:032x}", id.0)
+    }
+}
+
+impl TryFrom<String> for StorageId {
+    type Error = std::num::ParseIntError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        u128::from_str_radix(&text, 16).map(Self)
+    }
+}
+
 /// What the whole storage counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Marks {
@@ -23,11 +48,21 @@ pub(crate) struct Marks {
     /// The digest of all values that are counted. None in a store from before there was one.
     #[serde(default)]
     pub(crate) digest: Option<u64>,
+    /// Which storage it is; none in one of an earlier version to which nothing was written since.
+    #[serde(default)]
+    pub(crate) storage: Option<StorageId>,
 }
 
 impl Default for Marks {
     fn default() -> Self {
-        Self { format: FORMAT, sequence: 0, next_table: 1, next_file: 1, digest: Some(0) }
+        Self {
+            format: FORMAT,
+            sequence: 0,
+            next_table: 1,
+            next_file: 1,
+            digest: Some(0),
+            storage: None,
+        }
     }
 }
 
@@ -109,6 +144,10 @@ impl TableRecord {
             |column: &Column| ColumnRecord { name: column.name.clone(), kind: column.kind.sql() };
         let columns = schema.columns.iter().map(column).collect();
         Self { dbms: dbms.to_owned(), name: name.to_owned(), columns }
+    }
+
+    pub(crate) fn columns_len(&self) -> usize {
+        self.columns.len()
     }
 
     /// The table's columns; `None` when one is of a type that is not known.

@@ -1,17 +1,18 @@
-//! From a folder to tables: reads what the store holds, checks that it fits together, and removes
-//! what a crash left behind.
+//! From a folder to tables: reads what the store holds, and checks that it fits together. What is done
+//! with files that the manifest does not name is in `strays`.
 
-use std::collections::{BTreeMap, HashSet};
-use std::fs;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::fs;
 
 use redb::ReadTransaction;
 use serde::de::DeserializeOwned;
 
 use super::folder::Folder;
-use super::record::{Counters, DatabaseRecord, FileRecord, TableRecord, ViewRecord};
+use super::record::{Counters, DatabaseRecord, FileRecord, Marks, TableRecord, ViewRecord};
 use super::state::{Chunk, State};
+use super::strays::Strays;
 use super::writes::{Shelf, parse, read};
 use super::{DataFile, Error, Retention, block};
 
@@ -26,8 +27,11 @@ pub struct Recovery {
     pub files: usize,
     /// Whether the storage was not closed before: a crash, or a kill.
     pub was_open: bool,
-    /// Files that were removed, because a crash left them unfinished or without use.
+    /// Files that were removed, because a crash left them unfinished or as a second copy of rows.
     pub removed: Vec<PathBuf>,
+    /// Files that the manifest does not name, with rows that nothing else has, as far as is known. They
+    /// were moved away.
+    pub lost: Vec<Lost>,
     /// Files that are not as they should be. Reading their tables fails.
     pub damaged: Vec<Damage>,
 }
@@ -38,6 +42,17 @@ pub struct Damage {
     /// The file.
     pub path: PathBuf,
     /// What is wrong.
+    pub reason: String,
+}
+
+/// A file that was moved away, because the manifest does not name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// Where it was.
+    pub from: PathBuf,
+    /// Where it is now.
+    pub to: PathBuf,
+    /// What is known of it.
     pub reason: String,
 }
 
@@ -175,8 +190,8 @@ pub(crate) fn check_store(folder: &Folder) -> Result<(), Error> {
     Ok(())
 }
 
-/// Compares the files that are there with those that should be, and removes what a crash left.
-pub(crate) fn sweep(folder: &Folder, tables: &[Loaded]) -> Result<Recovery, Error> {
+/// Compares the files that are there with those that should be, and puts away what should not.
+pub(crate) fn sweep(folder: &Folder, tables: &[Loaded], marks: Marks) -> Result<Recovery, Error> {
     let files = || tables.iter().flat_map(|table| &table.state.files);
     let mut recovery = Recovery {
         tables: tables.len(),
@@ -184,13 +199,9 @@ pub(crate) fn sweep(folder: &Folder, tables: &[Loaded]) -> Result<Recovery, Erro
         files: files().count(),
         ..Recovery::default()
     };
-    let known: HashSet<_> = files().map(|file| file.path.as_path()).collect();
-    for path in folder.parquet_files()? {
-        if !known.contains(path.as_path()) {
-            fs::remove_file(&path).map_err(|error| Error::io("remove", &path, error))?;
-            recovery.removed.push(path);
-        }
-    }
+    let strays = Strays::find(folder, tables)?;
+    strays.check_age(marks)?;
+    strays.put_away(folder, marks, &mut recovery)?;
     folder.remove_empty_folders()?;
     for file in files() {
         if let Some(reason) = damage(file) {
@@ -202,7 +213,7 @@ pub(crate) fn sweep(folder: &Folder, tables: &[Loaded]) -> Result<Recovery, Erro
 
 /// What is wrong with a file, as far as can be seen from outside. One that was damaged before is read
 /// again: it may have been put back.
-fn damage(file: &DataFile) -> Option<String> {
+pub(crate) fn damage(file: &DataFile) -> Option<String> {
     let error = match file.damage() {
         Some(_) => file.verify(|_| true).err(),
         None => file.check_length().err(),

@@ -47,8 +47,8 @@ fn settle_some(table: &Arc<Table>) -> Result<Option<u64>, Error> {
     let (count, bytes) = (chunks.len(), chunks.iter().map(|chunk| chunk.bytes).sum());
     let batches = chunks.into_iter().map(|chunk| chunk.batch).collect();
     let number = shared.store.next_file();
-    let at = table.folder();
-    let file = DataFile::write(&shared.folder, &at, number, &schema, &arrow, batches)?;
+    let (at, origin) = (table.folder(), table.origin(&[]));
+    let file = DataFile::write(&shared.folder, &at, number, &schema, &arrow, batches, &origin)?;
     let (rows, file) = (file.rows, Arc::new(file));
     shared.store.commit(|writes, _| {
         if table.state().dropped {

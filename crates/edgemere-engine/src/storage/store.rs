@@ -19,7 +19,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use redb::{Database, DatabaseError, Durability, ReadTransaction, ReadableDatabase};
 
-use super::record::{FORMAT, Marks};
+use super::record::{FORMAT, Marks, StorageId};
 use super::writes::{self, Shelf, Writes};
 use super::{Error, folder};
 
@@ -34,6 +34,8 @@ pub(crate) struct Store {
     path: PathBuf,
     opener: Opener,
     next_file: AtomicU64,
+    /// What was read at the start.
+    found: Marks,
     slot: Mutex<Slot>,
 }
 
@@ -85,21 +87,37 @@ impl Store {
         opener: Opener,
         load: impl FnOnce(&ReadTransaction) -> Result<T, Error>,
     ) -> Result<(Self, T), Error> {
-        let ((database, marks), loaded) = guarded(path, || {
+        let ((database, mut marks), loaded) = guarded(path, || {
             let opened = open_database(path, &opener)?;
             let transaction = opened.0.begin_read().map_err(|error| failed(path, error))?;
             Ok((opened, load(&transaction)?))
         })?;
+        let found = marks;
+        // The next transaction writes it.
+        marks.storage.get_or_insert_with(StorageId::new);
         let slot =
             Slot { database: Some(database), marks, doubt: None, suspect: false, closed: false };
         let next_file = AtomicU64::new(marks.next_file);
-        let store = Self { path: path.to_owned(), opener, next_file, slot: Mutex::new(slot) };
+        let slot = Mutex::new(slot);
+        let store = Self { path: path.to_owned(), opener, next_file, found, slot };
         Ok((store, loaded))
     }
 
     /// A number that no Parquet file has had.
     pub(crate) fn next_file(&self) -> u64 {
         self.next_file.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// What the storage counted when it was opened.
+    pub(crate) fn found(&self) -> Marks {
+        self.found
+    }
+
+    /// Which storage it is, and its last transaction that is durable.
+    pub(crate) fn position(&self) -> (StorageId, u64) {
+        let mut slot = self.lock();
+        let id = *slot.marks.storage.get_or_insert_with(StorageId::new);
+        (id, slot.marks.sequence)
     }
 
     /// Runs a transaction and, when it is durable, the change of memory that its body returns.
@@ -223,7 +241,7 @@ impl Store {
             return Err(Error::damaged(&self.path, reason));
         }
         slot.database = Some(database);
-        slot.marks = marks;
+        slot.marks = Marks { storage: marks.storage.or(slot.marks.storage), ..marks };
         if let Some(mut doubt) = slot.doubt.take() {
             if came_through { doubt.apply() } else { doubt.undo() }
         }

@@ -10,10 +10,11 @@ use tokio::sync::oneshot;
 
 use super::block::Prepared;
 use super::commit::{Job, Rows};
+use super::footer::Origin;
 use super::options::KEY_BYTES_MAX;
 use super::shared::Shared;
 use super::state::State;
-use super::{Error, Retention, Snapshot, TableStats};
+use super::{DataFile, Error, Retention, Snapshot, TableStats};
 use crate::apart::apart;
 use crate::schema::Schema;
 
@@ -173,6 +174,19 @@ impl Table {
     /// Where the table's Parquet files are.
     pub(crate) fn folder(&self) -> PathBuf {
         self.shared.folder.table(&self.dbms, &self.name)
+    }
+
+    /// What a file of the table that is written now says of itself, in the place of others.
+    pub(crate) fn origin(&self, replaced: &[Arc<DataFile>]) -> Origin {
+        let (storage, sequence) = self.shared.store.position();
+        Origin {
+            storage,
+            sequence,
+            table_id: self.id,
+            dbms: self.dbms.clone(),
+            table: self.name.clone(),
+            replaces: replaced.iter().map(|file| file.number).collect(),
+        }
     }
 
     pub(crate) fn not_found(&self) -> Error {

@@ -212,6 +212,7 @@ pub(crate) fn engine_kind(error: &Engine) -> Kind {
                 Kind::NotFound
             }
             Storage::Conflict { .. }
+            | Storage::KeyReused { .. }
             | Storage::Older { .. }
             | Storage::Taken { .. }
             | Storage::Disconnected { .. }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use edgemere_engine::ingest::Input;
 use edgemere_engine::pieces;
+use edgemere_engine::storage::Error::KeyReused;
 use edgemere_engine::{Column, Definition, Put, Rows, Schema};
 use edgemere_ledger::{Ledger, Policy, Scope};
 use serde_json::json;
@@ -52,15 +53,16 @@ pub async fn put_file(
     let hash = pieces::content_hash(&dbms, &table, input, bytes);
     let key = format!("file {hash}");
     let rows = Rows { dbms: &dbms, table: &table, input, bytes, key: Some(&key) };
-    let put = put_rows(node, rows).await?;
-    if put.repeated {
-        return Err(Error::SameContent {
-            table: format!("{dbms}.{table}"),
-            rows: put.stored,
-            hash,
-        });
+    // EdgeLake's hash leaves some bytes out, as spaces: what has the same is the same.
+    let same =
+        |rows| Error::SameContent { table: format!("{dbms}.{table}"), rows, hash: hash.clone() };
+    match put_rows(node, rows).await {
+        Ok(put) if put.repeated => Err(same(put.stored)),
+        Err(Error::Engine(edgemere_engine::Error::Storage(KeyReused { rows, .. }))) => {
+            Err(same(usize::try_from(rows).unwrap_or(usize::MAX)))
+        }
+        put => Ok((put?, hash)),
     }
-    Ok((put, hash))
 }
 
 /// A name as the engine has it.

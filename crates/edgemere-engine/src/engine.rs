@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
+use twox_hash::XxHash3_64;
 
 use crate::apart::apart;
 use crate::ingest::{self, Decoded, Input, Rejected};
@@ -188,6 +189,12 @@ impl Engine {
         if decoded.accepted == 0 {
             return Ok(Some(put_of(decoded, None)));
         }
+        if let (Some(key), Some(table)) = (key, &known)
+            && !decoded.added.is_empty()
+        {
+            // Rows that will be refused are not to change the table's columns either.
+            table.check_key(key, content(input, bytes)).await?;
+        }
         let is_new = known.is_none();
         if decoded.schema.columns.is_empty() {
             return Err(Error::NoColumns);
@@ -197,7 +204,7 @@ impl Engine {
         };
         let batch = decoded.batch.clone();
         let receipt = match key {
-            Some(key) => table.append_once(key, batch).await?,
+            Some(key) => table.append_once(key, content(input, bytes), batch).await?,
             None => table.append(batch).await?,
         };
         let changed = (is_new || !decoded.added.is_empty()).then(|| decoded.schema.clone());
@@ -235,6 +242,12 @@ impl Engine {
         }
         Ok(Some(table))
     }
+}
+
+/// The hash of rows as they were sent: who sends the same again sends the same bytes, whatever has become
+/// of the table's columns since.
+fn content(input: Input, bytes: &[u8]) -> u64 {
+    XxHash3_64::oneshot_with_seed(input as u64, bytes)
 }
 
 /// Whether the table has columns of these names, which somebody else has added then.

@@ -6,11 +6,13 @@ mod scratch;
 
 use std::sync::Arc;
 
+use edgemere_engine::ingest::Input;
 use edgemere_engine::storage::{Error, Options, Receipt, Table};
+use edgemere_engine::{Engine, Rows};
 use scratch::{batch, manual, numbers, open, restless, schema, table};
 
 async fn once(table: &Arc<Table>, key: &str, first: i64) -> Receipt {
-    table.append_once(key, batch(first..first + 3)).await.unwrap()
+    table.append_once(key, first as u64, batch(first..first + 3)).await.unwrap()
 }
 
 #[tokio::test]
@@ -21,9 +23,8 @@ async fn a_key_is_stored_once_also_after_it_was_closed_and_opened() {
     let first = Receipt { first_row_id: 1, rows: 3, repeated: false };
     let again = Receipt { first_row_id: 0, rows: 3, repeated: true };
     assert_eq!(once(&stored, "a", 0).await, first);
-    // It is the key that counts, and not what comes with it.
-    for numbers in [0, 0, 10] {
-        assert_eq!(once(&stored, "a", numbers).await, again);
+    for _ in 0..3 {
+        assert_eq!(once(&stored, "a", 0).await, again);
     }
     assert_eq!(storage.settle(&stored).await.unwrap(), 3);
     assert_eq!(once(&stored, "a", 0).await, again);
@@ -46,7 +47,7 @@ async fn a_key_belongs_to_its_table_and_goes_with_it() {
     let two = storage.create_table("d", "other", schema()).await.unwrap();
     assert!(!once(&one, "a", 0).await.repeated && !once(&two, "a", 0).await.repeated);
     storage.drop_table("d", "t").await.unwrap();
-    assert!(matches!(one.append_once("a", batch(0..3)).await, Err(Error::NotFound { .. })));
+    assert!(matches!(one.append_once("a", 0, batch(0..3)).await, Err(Error::NotFound { .. })));
     let one = table(&storage).await;
     assert!(!once(&one, "a", 0).await.repeated);
     assert!(once(&one, "a", 0).await.repeated && once(&two, "a", 0).await.repeated);
@@ -66,9 +67,9 @@ async fn the_oldest_keys_are_forgotten_first() {
         assert_eq!(once(&table, key, 0).await.repeated, repeated, "{key}");
     }
     let long = "k".repeat(257);
-    assert!(matches!(table.append_once(&long, batch(0..1)).await, Err(Error::TooLarge { .. })));
+    assert!(matches!(table.append_once(&long, 0, batch(0..1)).await, Err(Error::TooLarge { .. })));
     // Nothing was stored under this key, so nothing is remembered.
-    assert!(!table.append_once("none", batch(0..0)).await.unwrap().repeated);
+    assert!(!table.append_once("none", 0, batch(0..0)).await.unwrap().repeated);
     assert!(!once(&table, "none", 0).await.repeated);
 }
 
@@ -96,4 +97,49 @@ async fn writers_that_race_with_one_key_store_it_once() {
     let mut held = numbers(&table.snapshot());
     held.sort_unstable();
     assert!(held.into_iter().eq(0..150));
+}
+
+/// Rows that come with a key of other rows would be lost if they were taken for those.
+#[tokio::test]
+async fn a_key_with_other_content_is_refused_and_stores_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = open(folder.path(), manual());
+    let stored = table(&storage).await;
+    once(&stored, "a", 0).await;
+    for round in 0..2 {
+        let refused = stored.append_once("a", 7, batch(7..9)).await.unwrap_err();
+        assert!(matches!(refused, Error::KeyReused { rows: 3, .. }), "{round}: {refused:?}");
+        assert!(refused.hint().unwrap().contains("another key"));
+        assert!(once(&stored, "a", 0).await.repeated);
+        assert_eq!(numbers(&stored.snapshot()), [0, 1, 2]);
+        storage.settle(&stored).await.unwrap();
+    }
+    assert!(!once(&stored, "b", 3).await.repeated);
+}
+
+/// What is stored and what is refused do not depend on the columns that a table has by then.
+#[tokio::test]
+async fn the_same_bytes_are_the_same_after_columns_were_added() {
+    let folder = tempfile::tempdir().unwrap();
+    let (engine, _) = Engine::open(folder.path()).unwrap();
+    let put = |key: &'static str, bytes: &'static str| {
+        let rows = Rows {
+            dbms: "d",
+            table: "t",
+            input: Input::Json,
+            bytes: bytes.as_bytes(),
+            key: Some(key),
+        };
+        engine.put_rows(rows)
+    };
+    assert!(!put("k", r#"[{"a": 1}]"#).await.unwrap().repeated);
+    assert!(!put("l", r#"[{"a": 2, "b": 2}]"#).await.unwrap().repeated);
+    assert!(put("k", r#"[{"a": 1}]"#).await.unwrap().repeated);
+    for other in [r#"[{"a": 2}]"#, r#"[{"a": 1, "new": 2}]"#, r#"[{"a":1}]"#] {
+        let refused = put("k", other).await.unwrap_err();
+        assert!(refused.to_string().contains("used before for other content"), "{refused}");
+    }
+    let table = engine.storage().table("d", "t").unwrap();
+    assert_eq!(table.stats().rows, 2);
+    assert_eq!(table.schema().columns.len(), 2, "refused rows changed the columns");
 }

@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::block::{Head, Prepared};
 use super::budget::Reservation;
+use super::once::Sent;
 use super::options::QUEUE_MAX;
 use super::record::Counters;
 use super::settle;
@@ -31,7 +32,7 @@ pub(crate) struct Rows {
     pub(crate) prepared: Prepared,
     pub(crate) room: Reservation,
     /// Under which the writer would send the same rows again.
-    pub(crate) key: Option<String>,
+    pub(crate) key: Option<Sent>,
 }
 
 /// Commits what comes until the storage is closed.
@@ -102,15 +103,18 @@ impl Group {
         mut rows: Rows,
         inserted: i64,
     ) -> Result<Result<Receipt, Error>, Error> {
-        let Some(key) = rows.key.take() else { return Ok(self.add(rows, inserted)) };
+        let Some(sent) = rows.key.take() else { return Ok(self.add(rows, inserted)) };
         let table = Arc::clone(&rows.table);
-        if let Some(known) = once::find(writes, table.id, &key)? {
-            return Ok(Ok(Receipt { first_row_id: 0, rows: known.rows, repeated: true }));
+        if let Some(known) = once::find(writes, table.id, &sent.key)? {
+            return Ok(match known.is_same(sent.content) {
+                true => Ok(Receipt { first_row_id: 0, rows: known.rows, repeated: true }),
+                false => Err(table.key_reused(known.rows)),
+            });
         }
         let added = self.add(rows, inserted);
         if let Ok(receipt) = &added {
             let keys_max = table.shared().options.keys_max;
-            once::remember(writes, table.id, &key, receipt.rows, keys_max)?;
+            once::remember(writes, table.id, sent, receipt.rows, keys_max)?;
         }
         Ok(added)
     }

@@ -39,6 +39,19 @@ pub enum Error {
         /// The table.
         table: String,
     },
+    /// The key of an append was used before, with other content.
+    #[error(
+        "the idempotency key was used before for other content of \"{dbms}.{table}\" ({rows} rows); \
+         nothing was stored"
+    )]
+    KeyReused {
+        /// The table's database.
+        dbms: String,
+        /// The table.
+        table: String,
+        /// How many rows were stored then.
+        rows: u64,
+    },
     /// There is no such table.
     #[error("the database \"{dbms}\" has no table \"{table}\"")]
     NotFound {
@@ -184,6 +197,10 @@ impl Error {
                 "ask for the other rows with subset = true; put the file back from a backup; or give \
                  its rows up with \"drop partition {file} where dbms = {dbms} and table = {table}\""
             )),
+            Self::KeyReused { .. } => Some(
+                "send other rows under another key; the same key is for sending the same bytes again"
+                    .to_owned(),
+            ),
             Self::Damaged { .. } | Self::Older { .. } => {
                 Some(format!("nothing was changed; {WAYS_OUT}"))
             }

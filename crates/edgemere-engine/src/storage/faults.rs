@@ -185,7 +185,7 @@ async fn appends_with_keys_are_stored_once_over_all_failures() {
     let once = async |n: i64| {
         let values: ArrayRef = Arc::new(Int64Array::from(vec![n]));
         let batch = RecordBatch::try_from_iter([("n", values)]).unwrap();
-        table.append_once(&n.to_string(), batch).await
+        table.append_once(&n.to_string(), 0, batch).await
     };
     let mut failures = 0;
     for n in 0..60 {

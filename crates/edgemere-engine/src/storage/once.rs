@@ -1,15 +1,19 @@
 //! Which appends a table has had, by keys of their writers: a writer that did not hear the
-//! acknowledgement sends the same again, and its rows are stored once.
+//! acknowledgement sends the same again, and its rows are stored once. A key that comes with other
+//! content is refused, because the rows would be lost: beside the key there is a hash of what was sent.
 //!
 //! A key is written in the transaction that writes its rows, so that there are both or neither. The
 //! last [`Options::keys_max`](super::Options::keys_max) keys of a table are remembered, in a ring:
 //! the shelf `Keys` finds them by their hash, the shelf `KeyPlaces` says which is the oldest.
 
+use std::path::Path;
+
+use redb::ReadTransaction;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
 
 use super::Error;
-use super::writes::{Shelf, Writes};
+use super::writes::{Shelf, Writes, get_json};
 
 /// Where a table's ring says how many keys it has had, which is no place in it.
 const COUNT: u64 = u64::MAX;
@@ -22,6 +26,23 @@ pub(crate) struct Known {
     place: u64,
     /// How many rows it stored.
     pub(crate) rows: u64,
+    /// The hash of what was sent with it; none of an earlier version.
+    #[serde(default)]
+    content: Option<u64>,
+}
+
+impl Known {
+    /// Whether what is sent now is what was sent then.
+    pub(crate) fn is_same(&self, content: u64) -> bool {
+        self.content.is_none_or(|then| then == content)
+    }
+}
+
+/// A key, and the hash of what is sent with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sent {
+    pub(crate) key: String,
+    pub(crate) content: u64,
 }
 
 /// The append of a table that had this key.
@@ -31,12 +52,23 @@ pub(crate) fn find(writes: &Writes<'_>, table: u64, key: &str) -> Result<Option<
     Ok(known.filter(|known| known.key == key))
 }
 
+/// The same, read outside of a transaction.
+pub(crate) fn look_up(
+    transaction: &ReadTransaction,
+    path: &Path,
+    table: u64,
+    key: &str,
+) -> Result<Option<Known>, Error> {
+    let known: Option<Known> = get_json(transaction, path, Shelf::Keys, (table, hash(key)))?;
+    Ok(known.filter(|known| known.key == key))
+}
+
 /// Remembers that an append with this key stored rows, and forgets the oldest when there are too
 /// many.
 pub(crate) fn remember(
     writes: &Writes<'_>,
     table: u64,
-    key: &str,
+    sent: Sent,
     rows: u64,
     keys_max: u64,
 ) -> Result<(), Error> {
@@ -48,8 +80,9 @@ pub(crate) fn remember(
             writes.remove(Shelf::Keys, [(table, oldest)])?;
         }
     }
-    let hash = hash(key);
-    writes.put_json(Shelf::Keys, (table, hash), &Known { key: key.to_owned(), place, rows })?;
+    let hash = hash(&sent.key);
+    let known = Known { key: sent.key, place, rows, content: Some(sent.content) };
+    writes.put_json(Shelf::Keys, (table, hash), &known)?;
     writes.put_json(Shelf::KeyPlaces, (table, place), &hash)?;
     writes.put_json(Shelf::KeyPlaces, (table, COUNT), &(count + 1))
 }

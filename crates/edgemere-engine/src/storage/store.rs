@@ -120,6 +120,22 @@ impl Store {
         (id, slot.marks.sequence)
     }
 
+    /// Reads what is durable, while transactions go on. What `also` gives is of the same moment: no
+    /// transaction is under way while it runs.
+    pub(crate) fn read<T, U>(
+        &self,
+        also: impl FnOnce(Marks) -> U,
+        look: impl FnOnce(&ReadTransaction, U) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut slot = self.lock();
+        self.ready(&mut slot)?;
+        let Some(database) = &slot.database else { return Err(Error::Closed) };
+        let transaction = database.begin_read().map_err(|error| failed(&self.path, error))?;
+        let same_moment = also(slot.marks);
+        drop(slot);
+        guarded(&self.path, || look(&transaction, same_moment))
+    }
+
     /// Runs a transaction and, when it is durable, the change of memory that its body returns.
     ///
     /// No other transaction comes in between, so the body may rely on what it reads in memory. When

@@ -11,6 +11,8 @@ use tokio::sync::oneshot;
 use super::block::Prepared;
 use super::commit::{Job, Rows};
 use super::footer::Origin;
+use super::handle::blocking;
+use super::once::{self, Sent};
 use super::options::KEY_BYTES_MAX;
 use super::shared::Shared;
 use super::state::State;
@@ -90,9 +92,12 @@ impl Table {
 
     /// Appends rows unless an append with the same key was stored before: who does not know whether
     /// an append came through can do it again. The key is durable with the rows, both or neither.
+    ///
+    /// `content` is a hash of what was sent. The same key with another is refused.
     pub async fn append_once(
         self: &Arc<Self>,
         key: &str,
+        content: u64,
         batch: RecordBatch,
     ) -> Result<Receipt, Error> {
         if key.len() > KEY_BYTES_MAX {
@@ -101,13 +106,28 @@ impl Table {
                 limit: format!("{KEY_BYTES_MAX} bytes"),
             });
         }
-        self.append_keyed(batch, Some(key.to_owned())).await
+        self.append_keyed(batch, Some(Sent { key: key.to_owned(), content })).await
+    }
+
+    /// Refuses a key that was used with other content, before anything is changed for its rows.
+    pub(crate) async fn check_key(self: &Arc<Self>, key: &str, content: u64) -> Result<(), Error> {
+        let (table, key) = (Arc::clone(self), key.to_owned());
+        blocking(move || {
+            let store = &table.shared.store;
+            let look =
+                |transaction: &_, ()| once::look_up(transaction, store.path(), table.id, &key);
+            match store.read(|_| (), look)? {
+                Some(known) if !known.is_same(content) => Err(table.key_reused(known.rows)),
+                _ => Ok(()),
+            }
+        })
+        .await
     }
 
     async fn append_keyed(
         self: &Arc<Self>,
         batch: RecordBatch,
-        key: Option<String>,
+        key: Option<Sent>,
     ) -> Result<Receipt, Error> {
         let bytes = batch.get_array_memory_size();
         let prepared = apart(bytes, || Prepared::new(&batch, &self.schema()))?;
@@ -146,7 +166,7 @@ impl Table {
     async fn enqueue(
         self: &Arc<Self>,
         prepared: Prepared,
-        key: Option<String>,
+        key: Option<Sent>,
         reply: oneshot::Sender<Result<Receipt, Error>>,
     ) -> Result<(), Error> {
         let bytes = prepared.bytes();
@@ -174,6 +194,10 @@ impl Table {
     /// Where the table's Parquet files are.
     pub(crate) fn folder(&self) -> PathBuf {
         self.shared.folder.table(&self.dbms, &self.name)
+    }
+
+    pub(crate) fn key_reused(&self, rows: u64) -> Error {
+        Error::KeyReused { dbms: self.dbms.clone(), table: self.name.clone(), rows }
     }
 
     /// What a file of the table that is written now says of itself, in the place of others.

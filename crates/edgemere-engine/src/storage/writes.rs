@@ -220,6 +220,27 @@ pub(crate) fn digest(transaction: &ReadTransaction, path: &Path) -> Result<u64, 
     Ok(digest)
 }
 
+/// Reads one record.
+pub(crate) fn get_json<T: DeserializeOwned>(
+    transaction: &ReadTransaction,
+    path: &Path,
+    shelf: Shelf,
+    key: Key,
+) -> Result<Option<T>, Error> {
+    let failed = |error: redb::Error| Error::store("read", path, error);
+    let table = match transaction.open_table(shelf.definition()) {
+        Ok(table) => table,
+        Err(redb::TableError::TableDoesNotExist(_)) => return Ok(None),
+        Err(error) => return Err(failed(error.into())),
+    };
+    let Some(value) = table.get(key).map_err(|error| failed(error.into()))? else {
+        return Ok(None);
+    };
+    let value =
+        unseal(shelf, key, value.value()).ok_or_else(|| not_as_written(path, shelf, key))?;
+    parse(path, value).map(Some)
+}
+
 /// Reads a shelf in the order of its keys. A value whose seal does not fit is an error.
 pub(crate) fn read(
     transaction: &ReadTransaction,

@@ -30,6 +30,10 @@ const KEEPALIVE: Duration = Duration::from_secs(5);
 const REPLY_BYTES_MAX: usize = 64 << 20;
 const LEDGER_BYTES_MAX: usize = 512 << 20;
 
+/// A node reads no body whose proof it does not take, and who still sends may not hear why. So before a
+/// body as long as this, it is asked for which challenge it wants a proof.
+const LARGE_BODY_BYTES: usize = 64 << 10;
+
 /// How long a master has beyond the time that it may wait.
 const LEDGER_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -73,6 +77,10 @@ impl HttpPeers {
     async fn send(&self, call: &Call<'_>) -> Result<Body, Error> {
         let start = tokio::time::Instant::now();
         let sent = async {
+            if self.caller.has_key() && call.body.len() > LARGE_BODY_BYTES {
+                // Why it is refused, if it is, comes back with the call itself.
+                let _ = Box::pin(self.meet(call.address)).await;
+            }
             match self.send_once(call).await? {
                 Sent::Done(body) => Ok(body),
                 Sent::Challenged if self.caller.has_key() => match self.send_once(call).await? {

@@ -144,7 +144,9 @@ impl Guard {
                 Some(proof.body)
             }
         };
-        check_version(request.headers(), is_call)?;
+        if let Some(refusal) = other_version(request.headers(), is_call) {
+            return Err(refusal);
+        }
         if let Some(visitor) = request.extensions().get::<Visitor>() {
             visitor.stays();
         }
@@ -211,15 +213,16 @@ fn refused(failure: Failure, request: &Request) -> Response {
     failure.into_reply(request.method().as_str(), "", None)
 }
 
-fn check_version(headers: &HeaderMap, is_call: bool) -> Result<(), Response> {
+/// A refusal of who does not speak our protocol.
+fn other_version(headers: &HeaderMap, is_call: bool) -> Option<Response> {
     let version = headers.get(PROTOCOL_HEADER).and_then(|version| version.to_str().ok());
     match version {
-        Some(version) if is_same_major(version) => Ok(()),
+        Some(version) if is_same_major(version) => None,
         // The service that is called has a version of its own, and says itself what it misses.
-        None if is_call => Ok(()),
+        None if is_call => None,
         version => {
             tracing::warn!(version, "refused a caller that does not speak our protocol");
-            Err(other_protocol(version, is_call))
+            Some(other_protocol(version, is_call))
         }
     }
 }

@@ -54,7 +54,7 @@ impl HttpPeers {
         Ok(vec![(header::AUTHORIZATION.to_string(), signed.header)])
     }
 
-    async fn meet(&self, address: &str) -> Result<(), String> {
+    pub(super) async fn meet(&self, address: &str) -> Result<(), String> {
         let call = Call {
             address,
             method: Method::GET,

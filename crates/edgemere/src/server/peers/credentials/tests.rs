@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, HeaderName, Request, Response};
@@ -13,6 +14,7 @@ use futures_util::stream;
 use hyper::body::Incoming;
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use reqwest::Method;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -20,7 +22,7 @@ use super::super::super::auth::{Guard, NetworkKey, authenticate, prove};
 use super::super::super::bodies::{Bodies, Limits};
 use super::super::super::hosts::Hosts;
 use super::super::super::serve::{Patience, Port, serve};
-use super::super::HttpPeers;
+use super::super::{Call, HttpPeers};
 
 const CALL: &str = "/some.Service/Call";
 
@@ -55,7 +57,13 @@ async fn start(key: Option<NetworkKey>, at: &str) -> Node {
     let listener = TcpListener::bind(at).await.unwrap();
     let address = listener.local_addr().unwrap();
     let shutdown = CancellationToken::new();
-    let port = Port { name: "test", router, connections_max: 10, patience: Patience::GUARDED };
+    let port = Port {
+        name: "test",
+        router,
+        connections_max: 10,
+        patience: Patience::GUARDED,
+        permits: None,
+    };
     tokio::spawn(serve(listener, port, shutdown.clone()));
     Node { address, _shutdown: shutdown.drop_guard() }
 }
@@ -181,6 +189,37 @@ async fn a_node_that_was_started_again_wants_another_proof() {
     assert_refused(call(&node, CALL, old).await).await;
     old = peers.call_headers(&address, true).await.unwrap();
     assert_answered(call(&node, CALL, old).await).await;
+}
+
+#[tokio::test]
+async fn a_long_body_is_sent_with_a_proof_that_is_taken() {
+    let peers = HttpPeers::new(Some(key("a"))).unwrap();
+    let mut address = "127.0.0.1:0".to_owned();
+    // The second node is at the address of the first, and wants another proof.
+    for _ in 0..2 {
+        let node = loop {
+            match TcpListener::bind(&address).await {
+                Ok(free) => {
+                    address = free.local_addr().unwrap().to_string();
+                    drop(free);
+                    break start(Some(key("a")), &address).await;
+                }
+                Err(_) => tokio::task::yield_now().await,
+            }
+        };
+        for _ in 0..3 {
+            let call = Call {
+                address: &address,
+                method: Method::POST,
+                path: "/v1/command".into(),
+                body: vec![b' '; 8 << 20],
+                timeout: Duration::from_secs(60),
+                bytes_max: 100,
+            };
+            assert_eq!(peers.send(&call).await.unwrap().text, "an answer");
+        }
+        drop(node);
+    }
 }
 
 #[tokio::test]

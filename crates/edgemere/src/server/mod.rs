@@ -32,6 +32,8 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::config::machine;
+
 use self::auth::Guard;
 pub(crate) use self::auth::{BadKey, NetworkKey, NoKey};
 use self::bodies::Bodies;
@@ -48,6 +50,11 @@ const DRAIN_MAX: Duration = Duration::from_secs(5);
 
 /// How many connections a port may have. Every node that follows a master has one open.
 const CONNECTIONS_MAX: usize = 10_000;
+
+/// A port has no more connections than there is so much of the machine's memory for each: a connection
+/// can have half a megabyte of headers before it is refused.
+const HTTP_CONNECTION_BYTES: u64 = 8 << 20;
+const NETWORK_CONNECTION_BYTES: u64 = 2 << 20;
 
 /// Makes the tools beside those of the file, for a node that is reached at this address.
 pub(crate) type Beside = fn(SocketAddr, Access) -> Result<clap_serve::Tools, clap_serve::Error>;
@@ -176,20 +183,27 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
     Ok(Running { node, mcp, services })
 }
 
+/// How many connections there may be, with so much memory for each.
+fn connections(bytes: u64) -> usize {
+    usize::try_from(machine::memory() / bytes).map_or(CONNECTIONS_MAX, |n| n.min(CONNECTIONS_MAX))
+}
+
 /// The two ports. Each has only a part of the files that the process may open: the rest is for rows,
 /// the ledger and what the node itself asks of others.
 fn ports(state: Arc<State>, mcp: &Mcp, guard: Arc<Guard>) -> (Port, Port) {
     let http = Port {
         name: "http",
         router: http::router(&state, mcp),
-        connections_max: files::connections_max(CONNECTIONS_MAX, 4),
+        connections_max: files::connections_max(connections(HTTP_CONNECTION_BYTES), 4),
         patience: Patience::OPEN,
+        permits: Some(Arc::clone(&state.commands)),
     };
     let network = Port {
         name: "network",
         router: network::router(state, guard),
-        connections_max: files::connections_max(CONNECTIONS_MAX, 2),
+        connections_max: files::connections_max(connections(NETWORK_CONNECTION_BYTES), 2),
         patience: Patience::GUARDED,
+        permits: None,
     };
     (http, network)
 }

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -15,6 +16,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -33,6 +35,14 @@ const STREAMS_MAX: u32 = 4096;
 /// What one call may have sent, and what all calls of a connection may, before it is read.
 const STREAM_WINDOW_BYTES: u32 = 1 << 20;
 const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
+
+/// The same on a port that anybody may use: what is sent there before it is read counts nowhere.
+const OPEN_STREAM_WINDOW_BYTES: u32 = 64 << 10;
+const OPEN_CONNECTION_WINDOW_BYTES: u32 = 1 << 20;
+
+/// How long a reply waits for who does not read on, and how long when others wait for its permit.
+const READ_MAX: Duration = Duration::from_secs(120);
+const PRESSED_READ_MAX: Duration = Duration::from_secs(5);
 
 /// How often the other end of an HTTP/2 connection is asked whether it is there, and how long it has
 /// to answer. Who was cut off without a word is noticed by this alone.
@@ -54,6 +64,9 @@ pub(super) struct Port {
     /// How many connections it has at most. For one more, others are closed that are idle.
     pub(super) connections_max: usize,
     pub(super) patience: Patience,
+    /// The permits of what is answered on it: when there are none left, who does not read is waited for
+    /// only a moment.
+    pub(super) permits: Option<Arc<Semaphore>>,
 }
 
 /// How long a connection may stay.
@@ -63,6 +76,8 @@ pub(super) struct Patience {
     pub(super) ask: Duration,
     /// Until it has shown that it may.
     pub(super) prove: Duration,
+    /// Until it reads on what it is given; for ever without.
+    pub(super) read: Option<Duration>,
     /// Whether asking is enough.
     pub(super) is_open: bool,
 }
@@ -70,7 +85,9 @@ pub(super) struct Patience {
 impl Patience {
     /// Who connects and says nothing, or nothing true, does not stay.
     const fn with(is_open: bool) -> Self {
-        Self { ask: Duration::from_secs(10), prove: Duration::from_secs(60), is_open }
+        // Nodes read from each other as fast as those read whom they answer.
+        let read = if is_open { Some(READ_MAX) } else { None };
+        Self { ask: Duration::from_secs(10), prove: Duration::from_secs(60), read, is_open }
     }
 
     /// Of a port that answers everybody who reaches it.
@@ -217,9 +234,10 @@ async fn connection(stream: TcpStream, port: Port, visitor: Visitor, shutdown: C
             reply.map(|body| Tracked::reply(body, under))
         })
     });
-    let builder = builder();
+    let builder = builder(is_open);
     let mut served = pin!(builder.serve_connection(TokioIo::new(stream), service));
     let mut gone = pin!(overstays(&visitor, port.patience));
+    let mut stalled = pin!(stalls(&visitor, port.patience.read, port.permits.as_deref()));
     let mut is_stopping = false;
     loop {
         tokio::select! {
@@ -233,6 +251,10 @@ async fn connection(stream: TcpStream, port: Port, visitor: Visitor, shutdown: C
                 tracing::debug!(port = port.name, "a stranger's connection is closed");
                 return;
             }
+            () = stalled.as_mut() => {
+                tracing::info!(port = port.name, "a connection is closed whose end does not read");
+                return;
+            }
             () = shutdown.cancelled(), if !is_stopping => {
                 is_stopping = true;
                 served.as_mut().graceful_shutdown();
@@ -241,15 +263,19 @@ async fn connection(stream: TcpStream, port: Port, visitor: Visitor, shutdown: C
     }
 }
 
-fn builder() -> Builder<TokioExecutor> {
+fn builder(is_open: bool) -> Builder<TokioExecutor> {
+    let (stream_window, connection_window) = match is_open {
+        true => (OPEN_STREAM_WINDOW_BYTES, OPEN_CONNECTION_WINDOW_BYTES),
+        false => (STREAM_WINDOW_BYTES, CONNECTION_WINDOW_BYTES),
+    };
     let mut builder = Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(IDLE_MAX);
     builder
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(STREAMS_MAX)
-        .initial_stream_window_size(STREAM_WINDOW_BYTES)
-        .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+        .initial_stream_window_size(stream_window)
+        .initial_connection_window_size(connection_window)
         .keep_alive_interval(PING)
         .keep_alive_timeout(PONG_MAX);
     builder
@@ -263,6 +289,19 @@ async fn overstays(visitor: &Visitor, patience: Patience) {
     }
     if visitor.may_stay() {
         std::future::pending().await
+    }
+}
+
+/// Ends when a visitor has not read on for longer than it may.
+async fn stalls(visitor: &Visitor, read: Option<Duration>, permits: Option<&Semaphore>) {
+    let Some(read) = read else { return std::future::pending().await };
+    let pressed = read.min(PRESSED_READ_MAX);
+    loop {
+        tokio::time::sleep(pressed / 2).await;
+        let is_pressed = permits.is_some_and(|permits| permits.available_permits() == 0);
+        if visitor.unread_for() > if is_pressed { pressed } else { read } {
+            return;
+        }
     }
 }
 

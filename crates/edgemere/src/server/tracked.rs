@@ -36,8 +36,14 @@ impl<B: HttpBody + Unpin> HttpBody for Tracked<B> {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        if !self.is_request {
+            self.under.is_taken();
+        }
         let polled = Pin::new(&mut self.body).poll_frame(cx);
         match &polled {
+            Poll::Ready(Some(Ok(_))) if !self.is_request && !self.body.is_end_stream() => {
+                self.under.gives();
+            }
             Poll::Ready(Some(Ok(_))) if self.is_request && !self.body.is_end_stream() => {
                 self.under.goes_on();
             }

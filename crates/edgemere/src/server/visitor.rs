@@ -1,8 +1,9 @@
 //! Who is at the other end of a connection, as far as it has shown, and what it is doing. The
 //! connection gives each of its requests the visitor; whoever finds out more about it says so there.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 const SILENT: u8 = 0;
@@ -23,6 +24,8 @@ struct Shown {
     requests: AtomicUsize,
     /// Those of them whose bodies are still to come.
     receiving: AtomicUsize,
+    /// Replies of which a piece was given that nobody has taken yet, and since when.
+    unread: Mutex<HashMap<usize, Instant>>,
 }
 
 impl Default for Visitor {
@@ -33,6 +36,7 @@ impl Default for Visitor {
             state: AtomicU8::new(SILENT),
             requests: AtomicUsize::new(0),
             receiving: AtomicUsize::new(0),
+            unread: Mutex::default(),
         }))
     }
 }
@@ -63,7 +67,11 @@ impl Visitor {
         if is_receiving {
             self.0.receiving.fetch_add(1, Relaxed);
         }
-        Under(Arc::new(Progress { visitor: self.clone(), is_receiving: is_receiving.into() }))
+        Under(Arc::new(Progress {
+            visitor: self.clone(),
+            is_receiving: is_receiving.into(),
+            is_unread: AtomicBool::new(false),
+        }))
     }
 
     /// It has done something.
@@ -75,6 +83,12 @@ impl Visitor {
     /// Whether nothing is being done for it: it has no request, or none whose body has come.
     pub(super) fn is_idle(&self) -> bool {
         self.0.requests.load(Relaxed) <= self.0.receiving.load(Relaxed)
+    }
+
+    /// For how long it has not read on what it is given.
+    pub(super) fn unread_for(&self) -> Duration {
+        let unread = self.0.unread.lock().unwrap_or_else(PoisonError::into_inner);
+        unread.values().min().map_or(Duration::ZERO, Instant::elapsed)
     }
 
     /// When it last did something.
@@ -91,9 +105,23 @@ pub(super) struct Under(Arc<Progress>);
 struct Progress {
     visitor: Visitor,
     is_receiving: AtomicBool,
+    is_unread: AtomicBool,
 }
 
 impl Under {
+    /// A piece of the reply is given, and more will come.
+    pub(super) fn gives(&self) {
+        self.0.is_unread.store(true, Relaxed);
+        let unread = &self.0.visitor.0.unread;
+        let mut unread = unread.lock().unwrap_or_else(PoisonError::into_inner);
+        unread.insert(Arc::as_ptr(&self.0).addr(), Instant::now());
+    }
+
+    /// What was given is taken.
+    pub(super) fn is_taken(&self) {
+        self.0.is_taken(Arc::as_ptr(&self.0).addr());
+    }
+
     /// Some more of the body has come.
     pub(super) fn goes_on(&self) {
         self.0.visitor.is_active();
@@ -106,6 +134,13 @@ impl Under {
 }
 
 impl Progress {
+    fn is_taken(&self, address: usize) {
+        if self.is_unread.swap(false, Relaxed) {
+            let unread = self.visitor.0.unread.lock();
+            unread.unwrap_or_else(PoisonError::into_inner).remove(&address);
+        }
+    }
+
     fn has_come(&self) {
         if self.is_receiving.swap(false, Relaxed) {
             self.visitor.0.receiving.fetch_sub(1, Relaxed);
@@ -116,6 +151,7 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.visitor.is_active();
+        self.is_taken(std::ptr::from_ref(self).addr());
         // First: a request that is still received is one that is there.
         self.has_come();
         self.visitor.0.requests.fetch_sub(1, Relaxed);
@@ -143,6 +179,21 @@ mod tests {
         assert!(!visitor.is_idle(), "somebody still has it");
         drop(sends);
         assert!(visitor.is_idle());
+    }
+
+    #[test]
+    fn what_is_given_is_unread_until_more_is_wanted_or_nobody_wants_it() {
+        let visitor = Visitor::default();
+        let (one, other) = (visitor.begins(false), visitor.begins(false));
+        assert_eq!(visitor.unread_for(), Duration::ZERO);
+        one.gives();
+        other.gives();
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_millis(2) {}
+        one.is_taken();
+        assert!(visitor.unread_for() >= Duration::from_millis(2));
+        drop(other);
+        assert_eq!(visitor.unread_for(), Duration::ZERO);
     }
 
     #[test]

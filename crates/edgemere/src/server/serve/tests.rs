@@ -24,7 +24,7 @@ async fn start(router: Router, connections_max: usize, patience: Patience) -> Se
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let shutdown = CancellationToken::new();
-    let port = Port { name: "test", router, connections_max, patience };
+    let port = Port { name: "test", router, connections_max, patience, permits: None };
     let ended = tokio::spawn(serve(listener, port, shutdown.clone()));
     Served { address, shutdown, ended }
 }
@@ -49,7 +49,7 @@ const GET_AND_CLOSE: &str = "GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\
 
 #[tokio::test]
 async fn who_says_nothing_or_half_of_something_is_closed() {
-    let patience = Patience { ask: SHORT, prove: LONG, is_open: true };
+    let patience = Patience { ask: SHORT, prove: LONG, ..Patience::OPEN };
     let served = start(hello(), 10, patience).await;
     for sent in ["", "G", "GET / HTTP/1.1\r\nhost: x\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
         let answer = exchange(served.address, sent).await;
@@ -60,7 +60,7 @@ async fn who_says_nothing_or_half_of_something_is_closed() {
 
 #[tokio::test]
 async fn who_asks_and_proves_nothing_is_closed_and_who_may_stay_is_not() {
-    let patience = Patience { ask: SHORT, prove: SHORT * 2, is_open: false };
+    let patience = Patience { ask: SHORT, prove: SHORT * 2, ..Patience::GUARDED };
     let router = Router::new().route("/", get(|| async { "who are you?" })).route(
         "/known",
         get(|request: axum::extract::Request| async move {
@@ -88,7 +88,7 @@ async fn read_until(stream: &mut TcpStream, end: &str) {
 
 #[tokio::test]
 async fn who_only_holds_connections_keeps_nobody_out() {
-    let patience = Patience { ask: LONG, prove: LONG, is_open: true };
+    let patience = Patience { ask: LONG, prove: LONG, ..Patience::OPEN };
     for is_open in [true, false] {
         let served = start(hello(), 4, Patience { is_open, ..patience }).await;
         let mut held = Vec::new();
@@ -114,7 +114,7 @@ async fn who_only_holds_connections_keeps_nobody_out() {
 
 #[tokio::test]
 async fn what_is_being_answered_is_not_closed_for_others() {
-    let patience = Patience { ask: LONG, prove: LONG, is_open: true };
+    let patience = Patience { ask: LONG, prove: LONG, ..Patience::OPEN };
     let (go, goes) = tokio::sync::watch::channel(false);
     let (begun, mut begins) = tokio::sync::mpsc::unbounded_channel();
     let slow = move || {
@@ -145,6 +145,47 @@ async fn what_is_being_answered_is_not_closed_for_others() {
         }
     };
     tokio::time::timeout(LONG, answered).await.unwrap();
+}
+
+#[tokio::test]
+async fn who_does_not_read_what_it_is_given_is_not_waited_for() {
+    let patience = Patience { read: Some(SHORT), ..Patience::OPEN };
+    let (given, mut gives) = tokio::sync::mpsc::unbounded_channel();
+    let (go, goes) = tokio::sync::watch::channel(false);
+    let endless = move || {
+        let given = given.clone();
+        let pieces = futures_util::stream::repeat_with(move || {
+            let _ = given.send(());
+            Ok::<_, io::Error>(axum::body::Bytes::from_static(&[b'x'; 64 << 10]))
+        });
+        async { axum::body::Body::from_stream(pieces) }
+    };
+    let slow = move || {
+        let mut goes = goes.clone();
+        async move {
+            goes.wait_for(|goes| *goes).await.unwrap();
+            "done"
+        }
+    };
+    let router = hello().route("/endless", get(endless)).route("/slow", get(slow));
+    let served = start(router, 10, patience).await;
+    let mut waits = TcpStream::connect(served.address).await.unwrap();
+    waits.write_all(GET.replace("/ ", "/slow ").as_bytes()).await.unwrap();
+    let mut deaf = TcpStream::connect(served.address).await.unwrap();
+    deaf.write_all(GET.replace("/ ", "/endless ").as_bytes()).await.unwrap();
+    // It is given as much as the system takes for it, and then it is closed: less than it would read.
+    gives.recv().await.unwrap();
+    let closed = async {
+        let mut sink = vec![0; 1 << 20];
+        tokio::time::sleep(SHORT * 10).await;
+        while !matches!(deaf.read(&mut sink).await, Ok(0) | Err(_)) {
+            tokio::time::sleep(SHORT * 4).await;
+        }
+    };
+    tokio::time::timeout(LONG, closed).await.unwrap();
+    // Who waits for us is waited for.
+    go.send(true).unwrap();
+    read_until(&mut waits, "done").await;
 }
 
 #[tokio::test]

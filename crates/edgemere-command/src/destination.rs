@@ -51,6 +51,20 @@ enum Target {
     Table { dbms: String, table: String },
 }
 
+/// The nodes of a destination, as they are named.
+pub(crate) enum Places {
+    /// The node that is asked.
+    Here,
+    /// All operators as one database.
+    Network,
+    /// Addresses and names.
+    Words(Vec<String>),
+    /// What a question to the ledger gives.
+    Question(Box<Command>),
+    /// Nodes that only a node of ours finds.
+    Unknown,
+}
+
 /// How a command is sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
@@ -118,6 +132,27 @@ impl Destination {
     /// Whether a query there has one answer: this node's, or that of all operators together.
     pub(crate) fn is_one_database(&self) -> bool {
         matches!(self.target, Target::Local | Target::Network)
+    }
+
+    /// The nodes as they are named, for who looks them up elsewhere.
+    pub(crate) fn places(self) -> Places {
+        match self.target {
+            Target::Local => Places::Here,
+            Target::Network => Places::Network,
+            Target::Nodes(terms) => {
+                let words: Option<Vec<_>> = terms.iter().map(Term::literal).collect();
+                let words = words.map(|words| {
+                    words
+                        .iter()
+                        .flat_map(|word| word.split(','))
+                        .map(|word| word.trim().to_owned())
+                        .collect()
+                });
+                words.map_or(Places::Unknown, Places::Words)
+            }
+            Target::Query(command) => Places::Question(command),
+            Target::Table { .. } => Places::Unknown,
+        }
     }
 
     /// Runs a command there.

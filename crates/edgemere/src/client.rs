@@ -125,6 +125,11 @@ impl Client {
         self.http.request(method, url)
     }
 
+    /// Where the node is.
+    pub(crate) fn url(&self) -> &Url {
+        &self.url
+    }
+
     /// The node's address as people write it.
     pub(crate) fn address(&self) -> &str {
         shown(&self.url)

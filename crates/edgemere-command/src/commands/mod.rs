@@ -24,8 +24,10 @@ mod test;
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use edgemere_engine::sql::ResultColumn;
+use edgemere_ledger::Policy;
 use futures_util::future::BoxFuture;
 
 use self::blockchain::OnePolicy;
@@ -37,6 +39,7 @@ pub use self::sql::series::{Series, series_command};
 use crate::declaration::{Declaration, Effect, is_all_keywords, keywords};
 use crate::dispatch::Context;
 use crate::error::Error;
+use crate::foreign::AskedQuery;
 use crate::format::Format;
 use crate::language::cursor::Cursor;
 use crate::language::lexer::Token;
@@ -272,6 +275,32 @@ impl Command {
 
     pub(crate) fn output(&self) -> &Output {
         self.0.output()
+    }
+
+    /// The query that it asks; none when it is another command.
+    pub(crate) fn asked_query(&self) -> Option<AskedQuery<'_>> {
+        match &self.0 {
+            Any::Sql(sql) => Some(sql.asked()),
+            _ => None,
+        }
+    }
+
+    /// The types of the policies that it is about, of none all; none when it is another command.
+    pub(crate) fn asked_policies(&self) -> Option<&[String]> {
+        match &self.0 {
+            Any::BlockchainGet(get) => Some(get.needed()),
+            Any::BlockchainGetRoot(_) => Some(&[]),
+            _ => None,
+        }
+    }
+
+    /// Its reply if these are the policies of the ledger; none when it is another command.
+    pub(crate) fn of_policies(&self, policies: Vec<Arc<Policy>>) -> Option<Result<Reply, Error>> {
+        match &self.0 {
+            Any::BlockchainGet(get) => Some(get.of(policies)),
+            Any::BlockchainGetRoot(_) => Some(Ok(blockchain::get_root::roots(policies))),
+            _ => None,
+        }
     }
 
     pub(crate) fn gives_rows(&self) -> bool {

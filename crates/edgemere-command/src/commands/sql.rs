@@ -19,6 +19,7 @@ use super::Declared;
 use crate::declaration::{Declaration, Effect};
 use crate::dispatch::Context;
 use crate::error::Error;
+use crate::foreign::AskedQuery;
 use crate::format::Format;
 use crate::format::rows::Rows;
 use crate::format::source::Source;
@@ -150,6 +151,16 @@ Two formats are for programs that must know when they have all rows: \"batch\" c
 }
 
 impl Sql {
+    /// The query, for a node that is asked in its own language.
+    pub(crate) fn asked(&self) -> AskedQuery<'_> {
+        let pairs = self.options.pairs().iter();
+        let mut options: Vec<_> =
+            pairs.map(|(key, value)| (key.as_str(), value.literal())).collect();
+        options.extend((!self.include.is_empty()).then_some(("include", None)));
+        options.extend((!self.extend.is_empty()).then_some(("extend", None)));
+        AskedQuery { dbms: &self.dbms, sql: &self.sql, options }
+    }
+
     /// Begins the query, for at most so many rows, and says how its times look.
     async fn ask(
         &self,

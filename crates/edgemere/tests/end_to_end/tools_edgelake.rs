@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use serde_json::{Value, json};
@@ -23,7 +24,7 @@ tools:
     command: blockchain get table where format = mcp
   - name: publishers
     description: Between prompts and messages.
-    command: blockchain get publisher where format = mcp
+    command: blockchain get (operator, publisher) where format = mcp
   - name: columns
     description: The columns.
     command: get columns where dbms = {database} and table = {table} and format = mcp
@@ -69,21 +70,39 @@ tools:
 struct EdgeLake {
     url: String,
     folder: tempfile::TempDir,
+    /// The commands that it was sent.
+    sent: Arc<Mutex<Vec<String>>>,
 }
 
 impl EdgeLake {
     fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
+        let sent = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&sent);
         thread::spawn(move || {
             for stream in listener.incoming() {
-                let stream = stream.unwrap();
-                thread::spawn(move || serve(stream));
+                let (stream, log) = (stream.unwrap(), Arc::clone(&log));
+                thread::spawn(move || serve(stream, &log));
             }
         });
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("t.yaml"), TOOLS).unwrap();
-        Self { url, folder }
+        Self { url, folder, sent }
+    }
+
+    /// The commands that it was sent since the last time, but for its name.
+    fn sent(&self) -> Vec<String> {
+        let mut sent = std::mem::take(&mut *self.sent.lock().unwrap());
+        sent.retain(|command| command != "get node name");
+        sent
+    }
+
+    /// A call of one of the tools that are shipped.
+    fn shipped(&self, tool: &str, arguments: Value) -> (String, String, i32) {
+        let arguments = arguments.to_string();
+        let to = ["--node", &self.url, "--json", &arguments];
+        parts(&run(self.folder.path(), &[&["tools", "call", tool], &to[..]].concat()))
     }
 
     fn call(&self, args: &[&str]) -> (String, String, i32) {
@@ -99,7 +118,7 @@ impl EdgeLake {
 }
 
 /// Answers one request, and hangs up as EdgeLake does.
-fn serve(mut stream: TcpStream) {
+fn serve(mut stream: TcpStream, log: &Mutex<Vec<String>>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut line = String::new();
     reader.read_line(&mut line).unwrap();
@@ -120,12 +139,16 @@ fn serve(mut stream: TcpStream) {
     if let Ok(Value::Object(fields)) = serde_json::from_slice(&body) {
         headers.extend(fields.iter().map(|(k, v)| (k.clone(), v.as_str().unwrap().to_owned())));
     }
+    log.lock().unwrap().extend(headers.get("command").cloned());
     let (status, reply) = reply(&method, &path, &headers);
     let length = reply.len();
-    let head = format!(
-        "HTTP/1.1 {status} X\r\ncontent-type: text/json\r\ncontent-length: {length}\r\n\
-         connection: close\r\n\r\n"
-    );
+    // With an error it announces chunks and sends plain JSON.
+    let head = match status {
+        200 => format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"),
+        _ => format!(
+            "HTTP/1.1 {status} {reply}\r\nTransfer-Encoding: chunked\r\nconnection: close\r\n\r\n"
+        ),
+    };
     stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(reply.as_bytes())).unwrap();
 }
 
@@ -242,7 +265,7 @@ fn errors_with_the_status_of_success_are_errors() {
         "new_company",
         "select count(*) from rand_data where device_name in ('sensor-1','sensor-2')",
     );
-    assert!(stderr.contains("error 46") && stderr.contains("no IN, LIKE"), "{stderr}");
+    assert!(stderr.contains("error 46") && stderr.contains("one table"), "{stderr}");
     assert_eq!(code, 2);
     let (stderr, code) = sql("nosuchdb", "select count(*) from rand_data");
     assert_eq!(code, 3, "{stderr}");
@@ -250,7 +273,7 @@ fn errors_with_the_status_of_success_are_errors() {
     assert!(stderr.contains("127.0.0.1:33158") && stderr.contains("subset"), "{stderr}");
     assert_eq!(code, 6);
     let (stderr, code) = sql("new_company", "select 1 as \"a b\" from rand_data");
-    assert!(code == 2 && stderr.contains("cannot be given"), "{stderr}");
+    assert!(code == 2 && stderr.contains("not asked of EdgeLake"), "{stderr}");
 }
 
 #[test]
@@ -259,6 +282,102 @@ fn a_value_that_edgelake_would_read_as_more_is_not_sent() {
     let hostile = "database=x\" system ls";
     let (_, stderr, code) = node.call(&["columns", "--arg", hostile, "--arg", "table=t"]);
     assert!(code == 2 && stderr.contains("cannot be given the value"), "{stderr}");
+}
+
+#[test]
+fn an_agent_gives_edgelake_no_options_variables_or_other_statements() {
+    let node = EdgeLake::start();
+    let db = "new_company";
+    let calls = [
+        (
+            "sql",
+            json!({ "database": db, "sql": "and dest = file and file = x select value from rand_data limit 2" }),
+        ),
+        ("sql", json!({ "database": db, "sql": "drop table rand_data" })),
+        (
+            "sql",
+            json!({ "database": db, "sql": "select value from rand_data; drop table rand_data" }),
+        ),
+        (
+            "sql",
+            json!({ "database": db, "sql": "select value from rand_data where device_name = '!dbvar'" }),
+        ),
+        ("sql", json!({ "database": "!dbvar", "sql": "select value from rand_data" })),
+        (
+            "query",
+            json!({ "database": db, "table": "rand_data", "where": "device_name = '$HOME'" }),
+        ),
+        ("query", json!({ "database": db, "table": "rand_data", "select": ["value * 2"] })),
+        ("get_schema", json!({ "database": "!dbvar", "table": "t" })),
+        ("monitor_nodes", json!({ "nodes": ["!dbvar"] })),
+        ("explain", json!({ "database": db, "sql": "select value from rand_data" })),
+        ("fetch_rows", json!({ "cursor": "abc" })),
+    ];
+    for (tool, arguments) in calls {
+        let (stdout, stderr, code) = node.shipped(tool, arguments.clone());
+        assert!(code == 2 || code == 3, "{tool} {arguments}: {code} {stdout} {stderr}");
+        let asked = node.sent();
+        let is_harmless = |command: &String| command == "blockchain get (master, query, operator)";
+        assert!(asked.iter().all(is_harmless), "{tool} {arguments}: {asked:?}");
+    }
+    // In a condition on policies such a name is a text like any other, and stays here.
+    let (stdout, stderr, code) = node.shipped("list_tables", json!({ "database": "!dbvar" }));
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stdout.contains("[]") && node.sent() == ["blockchain get table"], "{stdout}");
+}
+
+#[test]
+fn queries_are_asked_as_edgelake_answers_them_rightly() {
+    let node = EdgeLake::start();
+    let query = |arguments: Value| {
+        let (stdout, stderr, code) = node.shipped("query", arguments);
+        assert_eq!(code, 0, "{stderr}");
+        serde_json::from_str::<Value>(&stdout).unwrap()
+    };
+    let hour = "timestamp >= '2026-01-01 06:00:00' and timestamp < '2026-01-01 07:00:00'";
+    let counted = query(json!({ "database": "new_company", "table": "rand_data",
+                                "select": ["count(*)"], "where": hour }));
+    assert_eq!(counted["rows"], json!([[720]]));
+    let grouped = query(json!({ "database": "new_company", "table": "rand_data",
+                                "select": ["device_name", "count(*) as n"], "group_by": ["device_name"],
+                                "having": "max(value) > 99.99", "order_by": ["device_name desc"],
+                                "limit": 1 }));
+    assert_eq!(
+        (&grouped["columns"], &grouped["rows"]),
+        (&json!(["device_name", "n"]), &json!([["sensor-4", 2000]]))
+    );
+    let empty =
+        query(json!({ "database": "new_company", "table": "rand_data", "select": ["value"],
+                              "where": "value > 1000", "limit": null }));
+    assert_eq!((&empty["columns"], &empty["rows"]), (&json!(["value"]), &json!([])));
+}
+
+#[test]
+fn every_node_is_in_the_answer_by_its_address() {
+    let node = EdgeLake::start();
+    let (stdout, stderr, code) = node.shipped("monitor_nodes", json!({}));
+    assert_eq!(code, 0, "{stderr}");
+    let answer: Value = serde_json::from_str(&stdout).unwrap();
+    for address in ["127.0.0.1:36048", "127.0.0.1:36348", "127.0.0.1:36148"] {
+        assert_eq!(answer["result"][address]["status"], "running", "{answer}");
+    }
+    assert_eq!(answer["provenance"]["missing"], json!(["127.0.0.1:36158"]), "{answer}");
+    let (stdout, stderr, code) = node.shipped("monitor_nodes", json!({ "nodes": ["operator1"] }));
+    assert!(code == 0 && stdout.contains("op1@127.0.0.1:36148"), "{stdout} {stderr}");
+}
+
+#[test]
+fn what_edgelake_says_is_wrong_is_told_and_its_other_forms_are_tried() {
+    let node = EdgeLake::start();
+    let (_, stderr, code) =
+        node.shipped("get_schema", json!({ "database": "new_company", "table": "nosuch" }));
+    assert!(code == 3 && stderr.contains("EdgeLake's error 132"), "{stderr}");
+    let (stdout, stderr, code) = node.shipped("node_status", json!({}));
+    assert!(code == 0 && stdout.contains("running"), "{stderr}");
+    let (stdout, stderr, code) = node.shipped("help", json!({ "topic": "get columns" }));
+    assert!(code == 0 && stdout.contains("usage"), "{stderr}");
+    let (stdout, stderr, code) = node.shipped("job_status", json!({ "job": 5 }));
+    assert!(code == 0 && stdout.contains("Completed"), "{stderr}");
 }
 
 #[test]

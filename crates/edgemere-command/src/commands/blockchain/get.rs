@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-use edgemere_ledger::{Condition, Kinds, Ledger, Policy};
+use edgemere_ledger::{Condition, Kinds, Policy};
 
 use super::bring::Bring;
 use crate::commands::Declared;
@@ -18,6 +18,7 @@ use crate::language::json;
 use crate::language::lexer::{Token, word_or_quote};
 use crate::language::options::Output;
 use crate::reply::Reply;
+use crate::variables::Variables;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Get {
@@ -100,7 +101,7 @@ themselves; an attribute of that name is written in brackets, [format] = x.",
         let ledger = context.node.ledger();
         let mut policies = ledger.select(&kinds, &condition);
         if self.bring.as_ref().is_some_and(Bring::wants_children) {
-            policies = children(ledger, &policies);
+            policies = children(ledger.select(&Kinds::All, &Condition::True), &policies);
         }
         match &self.bring {
             None => Ok(Reply::policies(policies)),
@@ -109,10 +110,36 @@ themselves; an attribute of that name is written in brackets, [format] = x.",
     }
 }
 
-/// The policies that name one of these as their parent.
-fn children(ledger: &Ledger, policies: &[Arc<Policy>]) -> Vec<Arc<Policy>> {
+impl Get {
+    /// The types of the policies that it must know; of none, all.
+    pub(crate) fn needed(&self) -> &[String] {
+        match self.bring.as_ref().is_some_and(Bring::wants_children) {
+            true => &[],
+            false => &self.kinds,
+        }
+    }
+
+    /// Its reply if these are the policies of the ledger. There are no variables then.
+    pub(crate) fn of(&self, all: Vec<Arc<Policy>>) -> Result<Reply, Error> {
+        let condition = self.filter.condition(&Variables::default())?;
+        let is_meant = |policy: &&Arc<Policy>| {
+            let is_kind = |kind: &String| kind.eq_ignore_ascii_case(policy.kind());
+            (self.kinds.is_empty() || self.kinds.iter().any(is_kind)) && condition.matches(policy)
+        };
+        let mut policies: Vec<_> = all.iter().filter(is_meant).cloned().collect();
+        if self.bring.as_ref().is_some_and(Bring::wants_children) {
+            policies = children(all, &policies);
+        }
+        match &self.bring {
+            None => Ok(Reply::policies(policies)),
+            Some(bring) => bring.apply(policies),
+        }
+    }
+}
+
+/// Those of all policies that name one of these as their parent.
+fn children(mut all: Vec<Arc<Policy>>, policies: &[Arc<Policy>]) -> Vec<Arc<Policy>> {
     let parents: HashSet<&str> = policies.iter().filter_map(|policy| policy.id()).collect();
-    let mut all = ledger.select(&Kinds::All, &Condition::True);
     all.retain(|policy| policy.text("parent").is_some_and(|parent| parents.contains(parent)));
     all
 }

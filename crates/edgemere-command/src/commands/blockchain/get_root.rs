@@ -1,8 +1,9 @@
 //! `blockchain get root policies`: the policies at the top of a hierarchy.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
-use edgemere_ledger::{Condition, Kinds};
+use edgemere_ledger::{Condition, Kinds, Policy};
 
 use crate::commands::report::Report;
 use crate::declaration::Declaration;
@@ -24,14 +25,18 @@ impl Report for GetRoot {
     };
 
     async fn report(_options: &Options, context: &Context<'_>) -> Result<Reply, Error> {
-        let mut policies = context.node.ledger().select(&Kinds::All, &Condition::True);
-        policies.retain(|policy| policy.kind() != "cluster");
-        let parents: HashSet<_> =
-            policies.iter().filter_map(|policy| policy.text("parent").map(String::from)).collect();
-        policies.retain(|policy| {
-            let is_parent = policy.id().is_some_and(|id| parents.contains(id));
-            is_parent && policy.attribute("parent").is_none()
-        });
-        Ok(Reply::policies(policies))
+        Ok(roots(context.node.ledger().select(&Kinds::All, &Condition::True)))
     }
+}
+
+/// Those of all policies that are roots.
+pub(crate) fn roots(mut policies: Vec<Arc<Policy>>) -> Reply {
+    policies.retain(|policy| policy.kind() != "cluster");
+    let parents: HashSet<_> =
+        policies.iter().filter_map(|policy| policy.text("parent").map(String::from)).collect();
+    policies.retain(|policy| {
+        let is_parent = policy.id().is_some_and(|id| parents.contains(id));
+        is_parent && policy.attribute("parent").is_none()
+    });
+    Reply::policies(policies)
 }

@@ -39,8 +39,8 @@ fn meaning(code: u64) -> (Kind, Option<&'static str>) {
         46 => (
             Kind::Input,
             Some(
-                "EdgeLake's SQL has no IN, LIKE, BETWEEN, <>, JOIN, HAVING or subqueries: use =, <, > \
-                 with AND and OR, on one table",
+                "EdgeLake answers one SELECT of one table: columns, aggregates, comparisons with AND and \
+                 OR, GROUP BY, ORDER BY and LIMIT",
             ),
         ),
         10 => (

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use edgemere_command::foreign::{Foreign, Rows};
 use edgemere_command::results::Budget;
 use edgemere_command::{Format, Kind};
 use edgemere_tools::{Failure, Given};
@@ -19,14 +20,19 @@ const NO_CURSOR: &str = "a node of EdgeLake keeps no cursor for the rows that ar
                          columns, aggregates, or a narrower WHERE";
 
 /// As many rows as fit, and who answered.
-pub(super) fn given(reply: Value, budget: Budget, asked: &Asked<'_>) -> Result<Given, Failure> {
+pub(super) fn given(
+    foreign: &Foreign,
+    reply: Value,
+    budget: Budget,
+    asked: &Asked<'_>,
+) -> Result<Given, Failure> {
     let (objects, statistics) = parts(reply)?;
-    let columns = columns(&objects);
-    let count = objects.len();
+    let Rows { columns, rows: found } = foreign.rows(objects).map_err(|_| strange())?;
+    let count = found.len();
     let mut rows = Vec::new();
     let mut bytes = 0;
-    for object in objects.into_iter().take(budget.rows.max(1)) {
-        let row = list(object, &columns).to_string();
+    for row in found.into_iter().take(budget.rows.max(1)) {
+        let row = Value::Array(row).to_string();
         bytes += row.len() + 1;
         if bytes > budget.bytes && !rows.is_empty() {
             break;
@@ -49,56 +55,48 @@ pub(super) fn given(reply: Value, budget: Budget, asked: &Asked<'_>) -> Result<G
 }
 
 /// All rows in the looks that were asked for.
-pub(super) fn looks(reply: Value, format: Option<Format>) -> Result<Value, Failure> {
-    if matches!(format, None | Some(Format::Json | Format::Table)) {
-        return Ok(reply);
+pub(super) fn looks(
+    foreign: &Foreign,
+    reply: Value,
+    format: Option<Format>,
+) -> Result<Value, Failure> {
+    let (objects, statistics) = parts(reply)?;
+    let Rows { columns, rows } = foreign.rows(objects).map_err(|_| strange())?;
+    if format == Some(Format::McpColumns) {
+        return Ok(json!({ "columns": columns, "rows": rows }));
     }
-    let (objects, _) = parts(reply)?;
-    if format != Some(Format::McpColumns) {
-        return Ok(objects.into_iter().map(Value::Object).collect());
+    let object = |row: Vec<Value>| columns.iter().cloned().zip(row).collect::<Map<_, _>>();
+    let rows: Vec<_> = rows.into_iter().map(object).collect();
+    match format {
+        None | Some(Format::Json | Format::Table) => {
+            Ok(json!({ "Query": rows, "Statistics": statistics }))
+        }
+        _ => Ok(json!(rows)),
     }
-    let columns = columns(&objects);
-    let rows: Vec<_> = objects.into_iter().map(|object| list(object, &columns)).collect();
-    Ok(json!({ "columns": columns, "rows": rows }))
+}
+
+fn strange() -> Failure {
+    let message = "the node gave no rows that are JSON, or others than it was asked for";
+    let hint = "a value of the table may be none of its column's type: name other columns";
+    Failure::new(Kind::Unavailable, message, Some(hint.into()))
 }
 
 /// The rows and the statistics of a reply.
 fn parts(reply: Value) -> Result<(Vec<Map<String, Value>>, Value), Failure> {
-    let strange = || {
-        let message = "the node gave no rows that are JSON";
-        let hint = "a value of the table may be none of its column's type: name other columns";
-        Failure::new(Kind::Unavailable, message, Some(hint.into()))
-    };
     let Value::Object(mut reply) = reply else { return Err(strange()) };
-    if reply.contains_key("reply") {
-        // `{"reply": "Empty data set"}`
-        return Ok((Vec::new(), Value::Null));
-    }
     let statistics = reply.remove("Statistics").unwrap_or_default();
-    let Some(Value::Array(rows)) = reply.remove("Query") else { return Err(strange()) };
+    let rows = match reply.remove("Query") {
+        Some(Value::Array(rows)) => rows,
+        // Of no rows EdgeLake tells `{"reply": "Empty data set"}`, or only the statistics.
+        None if reply.contains_key("reply") || !statistics.is_null() => Vec::new(),
+        _ => return Err(strange()),
+    };
     let object = |row| match row {
         Value::Object(row) => Ok(row),
         _ => Err(strange()),
     };
     let rows = rows.into_iter().map(object).collect::<Result<_, _>>()?;
     Ok((rows, statistics))
-}
-
-/// The names of all columns, in the order in which they are met: a row may lack some.
-fn columns(rows: &[Map<String, Value>]) -> Vec<String> {
-    let mut columns: Vec<String> = Vec::new();
-    for row in rows {
-        let is_known = row.len() == columns.len() && row.keys().eq(columns.iter());
-        if !is_known {
-            let new: Vec<_> = row.keys().filter(|key| !columns.contains(key)).cloned().collect();
-            columns.extend(new);
-        }
-    }
-    columns
-}
-
-fn list(mut row: Map<String, Value>, columns: &[String]) -> Value {
-    columns.iter().map(|column| row.remove(column).unwrap_or_default()).collect()
 }
 
 fn raw(row: String) -> Result<Box<RawValue>, Failure> {
@@ -133,7 +131,9 @@ mod tests {
 
     fn given_of(reply: &str, budget: Budget) -> Given {
         let asked = Asked { node: "q", started: Instant::now() };
-        given(serde_json::from_str(reply).unwrap(), budget, &asked).unwrap()
+        let text = "sql d select * from t";
+        let foreign = Foreign::of(&edgemere_command::parse(text).unwrap(), text).unwrap();
+        given(&foreign, serde_json::from_str(reply).unwrap(), budget, &asked).unwrap()
     }
 
     fn rows(given: &Given) -> String {
@@ -166,6 +166,9 @@ mod tests {
         let given = given_of(r#"{"reply" : "Empty data set"}"#, ALL);
         assert!(given.rows.is_empty() && given.columns.is_empty() && !given.has_more);
         assert_eq!(given.answered, ["q"]);
+        let given = given_of(r#"{"Statistics":[{"Count": 0,"Nodes": 2}]}"#, ALL);
+        assert!(given.rows.is_empty() && !given.has_more);
+        assert_eq!(given.answered, ["2 operators asked by q"]);
     }
 
     #[test]

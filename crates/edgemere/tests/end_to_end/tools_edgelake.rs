@@ -348,7 +348,7 @@ fn queries_are_asked_as_edgelake_answers_them_rightly() {
     );
     let empty =
         query(json!({ "database": "new_company", "table": "rand_data", "select": ["value"],
-                              "where": "value > 1000", "limit": null }));
+                              "where": "value > 1000" }));
     assert_eq!((&empty["columns"], &empty["rows"]), (&json!(["value"]), &json!([])));
 }
 

@@ -8,7 +8,7 @@ use crate::{
     cargo::{cargo, run as run_command},
     clients, conformance, docs, golem,
     install::{self, Tool},
-    replay,
+    replay, torture,
 };
 
 #[derive(clap::Args)]
@@ -110,6 +110,13 @@ const STEPS: &[Step] = &[
         advice: "see `cargo xtask golem`; the walk is in xtask/clients/python/golem.py",
         tools: &[install::CURL, install::PYTHON],
         run: golem::run_all,
+    },
+    Step {
+        name: "torture",
+        about: "nothing is lost, wrong, short or dead, whatever is done to nodes; the short form",
+        advice: "the seed and what was thrown are told above: `cargo xtask torture --short --seed N`",
+        tools: &[],
+        run: torture::run_short,
     },
 ];
 

@@ -50,14 +50,12 @@ pub(super) enum Of {
 
 /// Asks a query as tools do, and gives all of its rows.
 pub(super) fn sql(node: SocketAddr, of: Of, statement: &str) -> Result<Answer, Refusal> {
-    let mut question = json!({
+    let destination = (of != Of::Node).then_some("network");
+    let question = json!({
         "command": format!("sql {DBMS} {statement}"),
         "rows": 1_000_000, "bytes": 32 << 20, "timeout_s": 30,
+    "destination": destination, "subset": of == Of::Subset,
     });
-    if of != Of::Node {
-        question["destination"] = "network".into();
-        question["subset"] = (of == Of::Subset).into();
-    }
     let reply =
         post(node, "/api/v1/answers", "application/json", &[], question.to_string().as_bytes())?;
     let page: Value = serde_json::from_slice(&reply.body)

@@ -28,7 +28,7 @@ const DAY: i64 = 86_400;
 /// How long a pass of retention gets after a start. Nothing depends on whether it comes.
 const PASS: Duration = Duration::from_millis(1500);
 /// How long a table that is whole may take to say so.
-const ANSWER: Duration = Duration::from_secs(60);
+const ANSWER: Duration = Duration::from_secs(20);
 
 pub(super) fn run(run: &Run, score: &Score) -> Result<()> {
     let root = folder()?;

@@ -55,6 +55,9 @@ pub(super) fn run(run: &Run, score: &Score) -> Result<()> {
         }
         restart(&mut member, score, left)?;
     }
+    if let Some(told) = member.died()? {
+        score.violation(Fault::Died, format!("{told}, on a full disk"));
+    }
     let dropped = ask::command(member.http(), &format!("drop table {SPARE} where dbms = {DBMS}"));
     if dropped.is_ok() {
         score.right()
@@ -62,6 +65,9 @@ pub(super) fn run(run: &Run, score: &Score) -> Result<()> {
         score.refused()
     }
     disk.free()?;
+    if !member.is_up() {
+        member.must_start()?;
+    }
     let is_open = until(HEALING, || Ok(writer.write(&member, 1) > 0))?;
     if !is_open {
         score.violation(Fault::Died, "the disk has room again, and no row is taken");
@@ -122,6 +128,8 @@ fn restart(member: &mut Member, score: &Score, left_kib: u64) -> Result<()> {
     member.end_now();
     match member.start()? {
         Start::Ready => score.right(),
+        // Without a single byte nothing can be promised but that it says so.
+        Start::Refused(_) if left_kib == 0 => score.refused(),
         Start::Refused(told) | Start::Died(told) => {
             let what = format!("no start with {left_kib} KiB left on the disk: {told}");
             score.violation(Fault::Died, what);

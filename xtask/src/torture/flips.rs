@@ -103,18 +103,24 @@ fn prepare(run: &Run, root: &Path, score: &Score) -> Result<Victim> {
 
 const POLICIES: &str = "blockchain get device";
 
+/// Where bits were flipped, by table.
+type Flips = BTreeMap<String, String>;
+
 fn failed(refusal: Refusal) -> anyhow::Error {
     anyhow::anyhow!("a node that is well refused: {refusal}")
 }
 
 impl Victim {
     /// Asks everything about some tables, and counts the answers.
-    fn ask(&mut self, tables: &[String], score: &Score, after: &str) -> Result<()> {
+    fn ask(&mut self, tables: &[String], score: &Score, flips: &Flips, after: &str) -> Result<()> {
         let node = self.member.http();
-        for statement in tables.iter().flat_map(|table| statements(table)) {
+        for (table, statement) in
+            tables.iter().flat_map(|table| statements(table).map(|statement| (table, statement)))
+        {
             let answer = ask::sql(node, Of::Node, &statement);
             let expected = self.answers.get(&statement).context("nobody asked that before")?;
-            judge(score, answer, expected, &format!("{statement}, after {after}"));
+            let told = flips.get(table).map(String::as_str).unwrap_or_default();
+            judge(score, answer, expected, &format!("{statement}, after {after} {told}"));
         }
         if let Some(told) = self.member.died()? {
             score.violation(Fault::Died, format!("{told}, after {after}"));
@@ -166,7 +172,7 @@ fn rows(victim: &mut Victim, dice: &mut Dice, score: &Score, round: u64) -> Resu
             return Ok(());
         }
     }
-    victim.ask(&tables, score, &format!("round {round}: {told}"))?;
+    victim.ask(&tables, score, &told, &format!("round {round}:"))?;
     if round % 3 == 2 {
         // Compaction must not make damage permanent.
         let _ = ask::command(
@@ -174,17 +180,17 @@ fn rows(victim: &mut Victim, dice: &mut Dice, score: &Score, round: u64) -> Resu
             &format!("flush buffers where dbms = {}", ask::DBMS),
         );
         thread::sleep(COMPACTION);
-        victim.ask(&tables, score, &format!("round {round}: {told}, and compaction"))?;
+        victim.ask(&tables, score, &told, &format!("round {round}, and compaction:"))?;
     } else {
         told = flip_each(victim, &tables, dice, score)?;
-        victim.ask(&tables, score, &format!("round {round}: {told}, while it ran"))?;
+        victim.ask(&tables, score, &told, &format!("round {round}, while it ran:"))?;
     }
     Ok(())
 }
 
 /// Flips one bit in a file of each table, and says where.
-fn flip_each(victim: &Victim, tables: &[String], dice: &mut Dice, score: &Score) -> Result<String> {
-    let mut told = Vec::new();
+fn flip_each(victim: &Victim, tables: &[String], dice: &mut Dice, score: &Score) -> Result<Flips> {
+    let mut told = Flips::new();
     let files = files(&victim.member.data)?;
     for table in tables {
         let of_table = |file: &&PathBuf| {
@@ -194,9 +200,9 @@ fn flip_each(victim: &Victim, tables: &[String], dice: &mut Dice, score: &Score)
         let Some(file) = dice.pick(&own) else { continue };
         let bit = flip(file, dice)?;
         score.tried();
-        told.push(format!("{table}/{}:{bit}", name_of(file)));
+        told.insert(table.clone(), format!("bit {bit} of {}", name_of(file)));
     }
-    Ok(format!("bits flipped: {}", told.join(" ")))
+    Ok(told)
 }
 
 /// One flip in any other file, and a start.
@@ -218,7 +224,7 @@ fn other(victim: &mut Victim, dice: &mut Dice, score: &Score, index: u64) -> Res
     match victim.member.start()? {
         Start::Ready => {
             let tables: Vec<String> = dice.pick(&victim.tables).into_iter().cloned().collect();
-            victim.ask(&tables, score, &what)?;
+            victim.ask(&tables, score, &Flips::new(), &what)?;
             policies(victim, score, kind, &what);
         }
         Start::Refused(log) if names(&log, kind) => score.refused(),
@@ -346,7 +352,7 @@ mod tests {
         let file = folder.path().join("deep/a.parquet");
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(&file, [0_u8; 64]).unwrap();
-        assert_eq!(files(folder.path()).unwrap(), [file.clone()]);
+        assert_eq!(files(folder.path()).unwrap(), std::slice::from_ref(&file));
         let bit = flip(&file, &mut Dice::new(3)).unwrap();
         let bytes = fs::read(&file).unwrap();
         assert_eq!(bytes.iter().map(|byte| byte.count_ones()).sum::<u32>(), 1);

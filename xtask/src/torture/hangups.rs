@@ -94,7 +94,8 @@ fn write(
     let sent = if dice.below(4) == 0 { dice.index(bytes.len()) } else { bytes.len() };
     if let Ok(mut stream) = connect(two) {
         let _ = stream.write_all(bytes.get(..sent).unwrap_or(&bytes));
-        thread::sleep(Duration::from_micros(dice.below(25_000)));
+        let most = if dice.below(2) == 0 { 4_000 } else { 25_000 };
+        thread::sleep(Duration::from_micros(dice.below(most)));
         let _ = stream.shutdown(Shutdown::Both);
     }
     score.tried();

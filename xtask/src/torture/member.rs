@@ -165,13 +165,21 @@ impl Member {
                 });
             }
             let reply = exchange(self.spec.http, &health, START_MAX);
-            if reply.is_ok_and(|reply| reply.status == 200) {
+            if reply.is_ok_and(|reply| reply.status == 200) && self.has_said_so() {
                 return Ok(Start::Ready);
             }
             thread::sleep(POLL);
         }
         self.end_now();
         Ok(Start::Died(format!("it did not answer in {} s", START_MAX.as_secs())))
+    }
+
+    /// Whether `node.json`, which a node writes last, is of this very process.
+    fn has_said_so(&self) -> bool {
+        let text = fs::read_to_string(self.data.join("node.json")).unwrap_or_default();
+        let told: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+        let own = self.running.as_ref().map(|running| u64::from(running.child.id()));
+        told.get("pid").and_then(serde_json::Value::as_u64) == own
     }
 
     fn spawn(&self) -> Result<Child> {
@@ -260,13 +268,6 @@ impl Member {
         }
         self.end_now();
         Ok(!asked)
-    }
-
-    /// The most memory that this process had.
-    pub(super) fn peak_mib(&self) -> u64 {
-        self.running
-            .as_ref()
-            .map_or(0, |running| running.watch.peak_bytes.load(Ordering::SeqCst) >> 20)
     }
 
     fn log(&self) -> PathBuf {

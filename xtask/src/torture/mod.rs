@@ -10,6 +10,7 @@ mod clocks;
 mod crowd;
 mod dice;
 mod disk;
+mod docs;
 mod flips;
 mod hangups;
 mod kills;
@@ -137,6 +138,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     let table = score::table(&lines);
     println!("\n{table}\n{}", score::told(&lines, run.seed));
+    if args.write_docs {
+        docs::write(&table, &run, args.memory)?;
+    }
     match lines.iter().all(|line| line.score.is_clean()) {
         true => Ok(()),
         false => bail!("something was lost, wrong, short or dead; the seed was {}", run.seed),
@@ -169,6 +173,8 @@ fn memory_flags(binary: &PathBuf, mib: u64) -> Vec<String> {
         ("--query-memory", mib / 8),
         ("--query-memory-total", mib / 4),
         ("--fresh-memory", mib / 16),
+        ("--body-memory", mib / 8),
+        ("--compact-memory", mib / 16),
     ];
     let has = |flag: &str| help.split_whitespace().any(|word| word == flag);
     let given = wanted.iter().filter(|(flag, _)| has(flag));

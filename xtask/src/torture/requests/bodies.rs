@@ -17,6 +17,7 @@ const BOMB: &[u8] = include_bytes!("bomb.arrows");
 
 const ARROW: &str = "application/vnd.apache.arrow.stream";
 
+#[allow(clippy::too_many_lines, reason = "a list, which is read line by line")]
 pub(super) fn attacks(places: &Places, dice: &mut Dice) -> Vec<Attack> {
     let put = |name: &str, kind: &str, extra: &[(&str, &str)], body: &[u8]| {
         let headers = [&[("content-type", kind)], extra].concat();

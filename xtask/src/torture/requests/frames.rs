@@ -44,6 +44,7 @@ pub(super) fn attacks(places: &Places, dice: &mut Dice) -> Vec<Attack> {
     all
 }
 
+#[allow(clippy::too_many_lines, reason = "a list, which is read line by line")]
 fn frames(host: &str) -> Vec<(&'static str, String)> {
     let get = "GET /?command=get%20status HTTP/1.1";
     vec![

@@ -12,6 +12,9 @@ pub(super) fn attacks(places: &Places, dice: &mut Dice) -> Vec<Attack> {
     all
 }
 
+/// More headers of a request.
+type Headers<'a> = &'a [(&'a str, &'a str)];
+
 /// A web page that reaches the port by a name that points to this machine.
 fn pages(places: &Places) -> Vec<Attack> {
     let commands =
@@ -23,7 +26,7 @@ fn pages(places: &Places) -> Vec<Attack> {
         let host = host.to_string();
         for command in commands {
             let body = json!({ "command": command }).to_string();
-            let kinds: [(&str, &str, &[(&str, &str)]); 4] = [
+            let kinds: [(&str, &str, Headers<'_>); 4] = [
                 ("a foreign host", "evil.example:32348", &[]),
                 ("a foreign origin", &host, &[("origin", "http://evil.example")]),
                 ("a page elsewhere", &host, &[("sec-fetch-site", "cross-site")]),
@@ -32,7 +35,7 @@ fn pages(places: &Places) -> Vec<Attack> {
             for (name, host, extra) in kinds {
                 let own = [("content-type", "application/json"), ("edgemere-protocol", "1.0")];
                 let is_other = extra.iter().any(|(name, _)| *name == "edgemere-protocol");
-                let own = if is_other { &own[..1] } else { &own[..] };
+                let own = own.get(..if is_other { 1 } else { 2 }).unwrap_or_default();
                 let headers = [own, extra].concat();
                 let bytes = request("POST /v1/command", host, &headers, body.as_bytes());
                 all.push(

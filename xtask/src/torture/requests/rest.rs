@@ -14,6 +14,7 @@ pub(super) fn attacks(places: &Places, dice: &mut Dice) -> Vec<Attack> {
     all
 }
 
+#[allow(clippy::too_many_lines, reason = "a list, which is read line by line")]
 fn commands(places: &Places) -> Vec<Attack> {
     let host = places.operator.to_string();
     let long = "x".repeat(200_000);

@@ -12,9 +12,6 @@ pub(super) fn statements() -> Vec<(String, String)> {
         .map(|(name, statement)| ((*name).to_owned(), (*statement).to_owned()))
         .collect();
     let mut add = |name: &str, statement: String| all.push((name.to_owned(), statement));
-    let many = |count: usize, piece: &dyn Fn(usize) -> String, between: &str| -> String {
-        (0..count).map(piece).collect::<Vec<_>>().join(between)
-    };
     let grown = (0..9)
         .fold("'aaaaaaaaaa'".to_owned(), |inner, _| format!("replace({inner}, 'a', 'aaaaaaaaaa')"));
     add("replace nested", format!("select length({grown}) from w0"));
@@ -22,15 +19,29 @@ pub(super) fn statements() -> Vec<(String, String)> {
         format!("regexp_replace({inner}, '.', '0123456789', 'g')")
     });
     add("regexp_replace nested", format!("select length({grown}) from w0"));
-    let doubled = (0..34).fold("s".to_owned(), |inner, _| format!("concat({inner}, {inner})"));
-    add("concat doubled 34 times", format!("select length({}) from w0", cut(&doubled)));
+    let doubled = (0..15).fold("s".to_owned(), |inner, _| format!("concat({inner}, {inner})"));
+    add("concat doubled", format!("select length({doubled}) from w0"));
     let joined =
-        (0..12).fold("s".to_owned(), |inner, _| format!("concat_ws({inner}, {inner}, {inner})"));
-    add("concat_ws", format!("select length({}) from w0", cut(&joined)));
+        (0..9).fold("s".to_owned(), |inner, _| format!("concat_ws({inner}, {inner}, {inner})"));
+    add("concat_ws tripled", format!("select length({joined}) from w0"));
     for columns in [18, 22, 30] {
         let of = many(columns, &|index| format!("v + {index}"), ", ");
         add(&format!("cube of {columns}"), format!("select count(*) from w0 group by cube({of})"));
     }
+    all.extend(long());
+    all
+}
+
+/// So many pieces of a text, with something between them.
+fn many(count: usize, piece: &dyn Fn(usize) -> String, between: &str) -> String {
+    (0..count).map(piece).collect::<Vec<_>>().join(between)
+}
+
+/// Statements that have much of one thing.
+#[allow(clippy::too_many_lines, reason = "a list, which is read line by line")]
+fn long() -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    let mut add = |name: &str, statement: String| all.push((name.to_owned(), statement));
     let of = many(2000, &|index| format!("v + {index}"), ", ");
     add("rollup of 2000", format!("select count(*) from w0 group by rollup({of})"));
     let sets = many(12, &|index| format!("grouping sets((v + {index}), (id), (batch), ())"), ", ");
@@ -95,16 +106,6 @@ pub(super) fn statements() -> Vec<(String, String)> {
         ),
     );
     all
-}
-
-/// The innermost part of what has doubled too often to be sent.
-fn cut(text: &str) -> String {
-    if text.len() < 2_000_000 { text.to_owned() } else { doubled_by_names() }
-}
-
-/// The same growth with names instead of copies of the text.
-fn doubled_by_names() -> String {
-    (0..16).fold("s".to_owned(), |inner, _| format!("concat({inner}, {inner})"))
 }
 
 const FIXED: &[(&str, &str)] = &[

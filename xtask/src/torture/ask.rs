@@ -67,10 +67,15 @@ pub(super) fn sql(node: SocketAddr, of: Of, statement: &str) -> Result<Answer, R
 fn answer_in(page: &Value) -> Option<Answer> {
     let rows: Option<Vec<Vec<Value>>> =
         page.get("rows")?.as_array()?.iter().map(|row| row.as_array().cloned()).collect();
-    let is_listed =
-        |key: &str| page.get(key).and_then(Value::as_array).is_some_and(|all| !all.is_empty());
-    let is = |key: &str, so: bool| page.get(key).and_then(Value::as_bool) == Some(so);
-    let is_partial = is_listed("missing") || is("complete", false) || is("has_more", true);
+    // A tool tells where its rows come from in an object of its own.
+    let is_partial = [Some(page), page.get("provenance")].into_iter().flatten().any(|told| {
+        let is = |key: &str, so: bool| told.get(key).and_then(Value::as_bool) == Some(so);
+        let missing = told.get("missing").and_then(Value::as_array);
+        missing.is_some_and(|missing| !missing.is_empty())
+            || is("complete", false)
+            || is("has_more", true)
+            || is("truncated", true)
+    });
     Some(Answer { rows: rows?, is_partial })
 }
 
@@ -174,6 +179,9 @@ mod tests {
         assert!(partial(json!({ "rows": [[1]], "missing": ["two"] })));
         assert!(partial(json!({ "rows": [], "complete": false })));
         assert!(partial(json!({ "rows": [], "has_more": true })));
+        assert!(partial(json!({ "rows": [], "truncated": true })));
+        assert!(partial(json!({ "rows": [], "provenance": { "missing": ["two"] } })));
+        assert!(partial(json!({ "rows": [], "provenance": { "complete": false } })));
         assert!(answer_in(&json!({ "error": 1 })).is_none());
     }
 }

@@ -23,8 +23,9 @@ use super::{
     wire::Gone,
 };
 
-/// How many batches a table gets before the next one is begun.
-const BATCHES_MAX: usize = 120;
+/// How many batches a table gets before the next one is begun: few enough that an agent gets all of
+/// them at once.
+const BATCHES_MAX: usize = 60;
 /// How long a writer waits between its batches: modest, since machines are shared.
 const PAUSE: Duration = Duration::from_millis(25);
 /// How long the network may take until it knows a table, or is whole again.

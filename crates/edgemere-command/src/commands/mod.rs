@@ -205,6 +205,7 @@ commands! {
     SetVariable(set::variable::Variable),
     Sql(sql::Sql),
     TestClusterSetup(Plain<test::cluster_setup::ClusterSetup>),
+    TestData(Plain<test::data::Data>),
     TestNetwork(test::network::Network),
     TestNode(Plain<test::node::Node>),
 }

@@ -3,6 +3,7 @@
 
 mod completions;
 mod config;
+mod data;
 mod demo;
 mod help;
 mod import;
@@ -71,6 +72,8 @@ enum Command {
     #[command(subcommand)]
     Config(config::Command),
     #[command(subcommand)]
+    Data(data::Command),
+    #[command(subcommand)]
     Ledger(ledger::Command),
     Completions(completions::Completions),
 }
@@ -116,6 +119,7 @@ impl Cli {
             Command::Policy(command) => command.run(&config),
             Command::Tools(command) => command.run(&config),
             Command::Config(command) => command.run(&config),
+            Command::Data(command) => command.run(&config),
             Command::Ledger(command) => command.run(&config),
             Command::Completions(completions) => completions.run(),
         }
@@ -135,6 +139,7 @@ impl Command {
             Self::Policy(command) => command.given(),
             Self::Tools(command) => command.given(),
             Self::Config(command) => command.given(),
+            Self::Data(command) => command.given(),
             Self::Ledger(command) => command.given(),
             Self::Demo(_) | Self::Completions(_) => Vec::new(),
         }

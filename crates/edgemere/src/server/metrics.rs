@@ -31,6 +31,8 @@ pub(super) struct Metrics {
     body_memory: Gauge,
     rows_stored: Counter,
     rows_rejected: Counter,
+    damaged_files: Gauge,
+    damaged_rows: Gauge,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -62,6 +64,8 @@ impl Metrics {
             body_memory: Gauge::default(),
             rows_stored: Counter::default(),
             rows_rejected: Counter::default(),
+            damaged_files: Gauge::default(),
+            damaged_rows: Gauge::default(),
         };
         let mut registry = Registry::with_prefix("edgemere");
         registry.register("commands", "Commands run", metrics.commands.clone());
@@ -98,6 +102,7 @@ impl Metrics {
             metrics.job_disk.clone(),
         );
         metrics.register_ingest(&mut registry);
+        metrics.register_damage(&mut registry);
         Self { registry: Mutex::new(registry), ..metrics }
     }
 
@@ -118,6 +123,13 @@ impl Metrics {
             Unit::Bytes,
             self.body_memory.clone(),
         );
+    }
+
+    fn register_damage(&self, registry: &mut Registry) {
+        let files = "Data files that are damaged or missing";
+        registry.register("damaged_files", files, self.damaged_files.clone());
+        let rows = "Rows in them, which cannot be read";
+        registry.register("damaged_rows", rows, self.damaged_rows.clone());
     }
 
     /// Counts rows that were sent.
@@ -149,6 +161,9 @@ impl Metrics {
         self.query_spill.set(sql.spilled_bytes().try_into().unwrap_or(i64::MAX));
         self.job_disk.set(node.engine().jobs().bytes().try_into().unwrap_or(i64::MAX));
         self.body_memory.set(self.bodies.taken_bytes().try_into().unwrap_or(i64::MAX));
+        let held = node.engine().storage().stats().total;
+        self.damaged_files.set(held.damaged_files.try_into().unwrap_or(i64::MAX));
+        self.damaged_rows.set(held.damaged_rows.try_into().unwrap_or(i64::MAX));
         self.memory.set(resident_bytes().unwrap_or(0));
         let mut text = String::new();
         let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);

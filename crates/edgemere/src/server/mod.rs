@@ -287,7 +287,7 @@ async fn open_engine(
     options: storage::Options,
     limits: sql::Limits,
 ) -> anyhow::Result<Engine> {
-    let folder = data.join("rows");
+    let folder = rows_folder(data);
     let opened = move || Engine::open_with(&folder, options, limits);
     let (engine, recovery) =
         tokio::task::spawn_blocking(opened).await?.context("cannot open the rows")?;
@@ -331,6 +331,11 @@ fn write_node_file(node: &Node) -> anyhow::Result<()> {
     std::fs::write(&temporary, format!("{about:#}\n"))
         .and_then(|()| std::fs::rename(&temporary, &file))
         .with_context(|| format!("cannot write \"{}\"", file.display()))
+}
+
+/// Where a node with this data folder keeps its rows.
+pub(crate) fn rows_folder(data: &Path) -> PathBuf {
+    data.join("rows")
 }
 
 /// The folder of the ledger in a node's data.

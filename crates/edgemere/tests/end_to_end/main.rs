@@ -11,6 +11,7 @@
 
 mod config;
 mod crash;
+mod data;
 mod databases;
 mod demo;
 mod doors;

@@ -194,6 +194,13 @@ async fn a_count_does_not_come_from_a_file_that_is_not_there() {
     }
     let (rows, missing) = ask(&engine, "select count(*) from t", true).await.unwrap();
     assert_eq!((rows.as_str(), missing.len()), ("[220]\n", 1));
+    // Without any file there is still an answer.
+    files(&engine).iter().for_each(|path| _ = fs::remove_file(path));
+    for (sql, right) in [("select count(*) from t", "[20]\n"), ("select min(n) from t", "[300]\n")]
+    {
+        let (rows, missing) = ask(&engine, sql, true).await.unwrap();
+        assert_eq!((rows.as_str(), missing.len()), (right, 3), "{sql}");
+    }
 }
 
 #[tokio::test]

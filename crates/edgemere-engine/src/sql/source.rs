@@ -74,13 +74,14 @@ impl Source {
         Ok(whole)
     }
 
+    /// The scan of the files; none when there are none that can be read.
     fn files(
         &self,
         state: &dyn Session,
         projection: Option<&Vec<usize>>,
         filters: &[Expr],
         limit: Option<usize>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         let filter = match conjunction(filters.to_vec()) {
             Some(filter) => {
                 let schema = DFSchema::try_from(Arc::clone(&self.schema))?;
@@ -89,6 +90,9 @@ impl Source {
             None => None,
         };
         let files = self.readable(filter.as_ref(), projection.is_some_and(Vec::is_empty))?;
+        if files.is_empty() {
+            return Ok(None);
+        }
         let mut source = ParquetSource::new(Arc::clone(&self.schema))
             .with_parquet_file_reader_factory(Arc::new(Files::new(state.runtime_env())));
         if let Some(filter) = filter {
@@ -110,7 +114,7 @@ impl Source {
             .with_limit(limit)
             .with_statistics(statistics)
             .build();
-        Ok(DataSourceExec::from_data_source(config))
+        Ok(Some(DataSourceExec::from_data_source(config)))
     }
 
     fn fresh(
@@ -175,10 +179,11 @@ impl TableProvider for Source {
         if self.snapshot.files.is_empty() {
             return Ok(fresh);
         }
-        let files = self.files(state, projection, filters, limit)?;
-        match self.snapshot.fresh.is_empty() {
-            true => Ok(files),
-            false => UnionExec::try_new(vec![files, fresh]),
+        match self.files(state, projection, filters, limit)? {
+            // All files are damaged.
+            None => Ok(fresh),
+            Some(files) if self.snapshot.fresh.is_empty() => Ok(files),
+            Some(files) => UnionExec::try_new(vec![files, fresh]),
         }
     }
 

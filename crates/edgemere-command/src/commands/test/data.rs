@@ -23,6 +23,7 @@ A file that is damaged is marked, and its rows are missing from then on; one tha
 backup is taken again. It reads everything that the node keeps, as fast as the disk gives it. The node \
 does the same by itself, slowly, once a day.",
         examples: &["test data", "test data where format = json"],
+        formats: Declaration::READ.formats,
         ..Declaration::WRITE
     };
 

@@ -195,6 +195,7 @@ impl Engine {
             // Rows that will be refused are not to change the table's columns either.
             table.check_key(key, content(input, bytes)).await?;
         }
+        self.storage.check_room()?;
         let is_new = known.is_none();
         if decoded.schema.columns.is_empty() {
             return Err(Error::NoColumns);

@@ -18,6 +18,7 @@ pub mod ingest;
 pub mod jobs;
 pub mod network;
 pub mod pieces;
+pub mod private;
 pub mod schema;
 pub mod sql;
 pub mod storage;

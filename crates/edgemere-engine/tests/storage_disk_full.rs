@@ -13,10 +13,15 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use edgemere_engine::storage::{Error, Storage, Table};
+use edgemere_engine::storage::{Error, Options, Storage, Table};
 use scratch::{batch, manual, numbers, open, table};
 
 const BALLAST_BYTES: usize = 2 << 20;
+
+/// Rows leave nothing of the disk alone.
+fn to_the_last_byte() -> Options {
+    Options { disk_reserve: Some(0), ..manual() }
+}
 
 /// A small disk in memory, until it is dropped.
 struct Disk(tempfile::TempDir);
@@ -77,7 +82,7 @@ async fn a_full_disk_is_survived() {
     };
     std::fs::write(disk.ballast(), vec![1; BALLAST_BYTES]).unwrap();
     let folder = disk.path().join("data");
-    let storage = open(&folder, manual());
+    let storage = open(&folder, to_the_last_byte());
     let table = table(&storage).await;
     let mut next = 0;
     for round in 0..3 {
@@ -96,6 +101,6 @@ async fn a_full_disk_is_survived() {
         let _ = std::fs::write(disk.ballast(), vec![1; BALLAST_BYTES]);
     }
     drop((storage, table));
-    let storage = open(&folder, manual());
+    let storage = open(&folder, to_the_last_byte());
     assert_eq!(held(&storage), (0..next).collect::<Vec<_>>());
 }

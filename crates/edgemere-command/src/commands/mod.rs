@@ -157,6 +157,7 @@ commands! {
     BlockchainTest(blockchain::test::Test),
     BlockchainUpdate(blockchain::update::Update),
     ConnectDbms(Named<connect::dbms::Dbms>),
+    CreateBackup(Plain<create::backup::Backup>),
     CreatePolicy(create::policy::CreatePolicy),
     CreateTable(create::table::Table),
     CreateView(create::view::View),

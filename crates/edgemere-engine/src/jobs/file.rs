@@ -60,7 +60,7 @@ impl RowsFile {
     /// A new file.
     pub(super) async fn create(path: PathBuf) -> Result<(Self, Writer), Error> {
         let create = move || {
-            let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+            let file = crate::private::options().write(true).create_new(true).open(&path)?;
             let pieces = Pieces::default();
             let writer = Writer { file: Arc::new(file), pieces: Arc::clone(&pieces) };
             Ok((Self { path: Arc::new(path), pieces }, writer))

@@ -383,7 +383,7 @@ fn up_to(plan: LogicalPlan, rows_max: Option<usize>) -> Result<LogicalPlan, Erro
 
 /// Makes a folder, or removes all that is in it. The folder itself may be another disk's.
 pub(crate) fn clear(folder: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)?;
+    crate::private::create_dir_all(folder)?;
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         match entry.file_type()?.is_dir() {

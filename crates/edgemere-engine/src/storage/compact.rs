@@ -32,6 +32,11 @@ pub(crate) fn compact(table: &Arc<Table>, eagerness: Eagerness) -> Result<usize,
         let sizes: Vec<_> = files.iter().map(size).collect();
         let range = choose(&sizes, bytes_max, eagerness);
         let Some(chosen) = range.and_then(|range| files.get(range)) else { return Ok(merged) };
+        let bytes = chosen.iter().map(|file| file.bytes).sum();
+        if let Err(error) = table.shared().disk.check_compact(bytes) {
+            tracing::debug!(%error, "files are not merged");
+            return Ok(merged);
+        }
         match merge(table, chosen) {
             Ok(()) => merged += chosen.len(),
             // It was found now, and is left out from now on.

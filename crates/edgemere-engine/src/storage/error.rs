@@ -112,6 +112,19 @@ pub enum Error {
         /// What keeps it from taking more.
         reason: String,
     },
+    /// Less than the reserve is free on the disk.
+    #[error(
+        "the disk of \"{}\" has {} MiB free, and rows leave {} MiB of it alone; nothing was stored",
+        folder.display(), free >> 20, reserve >> 20
+    )]
+    DiskReserve {
+        /// A folder on the disk.
+        folder: PathBuf,
+        /// The bytes that are free.
+        free: u64,
+        /// The bytes that are left alone.
+        reserve: u64,
+    },
     /// Another process, or another storage of this one, has the folder open.
     #[error("the storage in \"{}\" is in use", folder.display())]
     Locked {
@@ -204,6 +217,11 @@ impl Error {
             Self::Damaged { .. } | Self::Older { .. } => {
                 Some(format!("nothing was changed; {WAYS_OUT}"))
             }
+            Self::DiskReserve { .. } => Some(
+                "free some disk space, or drop rows: \"drop partition\", \"drop table\" and \"set \
+                 retention\" still work; --disk-reserve sets how much is left alone"
+                    .to_owned(),
+            ),
             _ if self.is_full() => Some("free some disk space and try again".to_owned()),
             _ => None,
         }
@@ -212,7 +230,11 @@ impl Error {
     /// Whether the disk is full.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull)
+        match self {
+            Self::Io { source, .. } => source.kind() == io::ErrorKind::StorageFull,
+            Self::DiskReserve { .. } => true,
+            _ => false,
+        }
     }
 
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {

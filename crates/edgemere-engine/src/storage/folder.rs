@@ -2,11 +2,12 @@
 //!
 //! It knows files and their durability, and nothing of what is in them.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{Error, name};
+use crate::private;
 
 /// How a Parquet file's name ends.
 pub(crate) const PARQUET: &str = ".parquet";
@@ -28,7 +29,7 @@ impl Folder {
         let path = &std::path::absolute(path).map_err(|error| Error::io("find", path, error))?;
         create_durably(path)?;
         let name = path.join("storage.lock");
-        let lock = OpenOptions::new()
+        let lock = private::options()
             .create(true)
             .truncate(false)
             .write(true)
@@ -44,6 +45,11 @@ impl Folder {
             Err(TryLockError::WouldBlock) => Err(Error::Locked { folder: path.to_owned() }),
             Err(TryLockError::Error(error)) => Err(Error::io("lock", &name, error)),
         }
+    }
+
+    /// The folder itself.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Where the key-value store is.
@@ -118,7 +124,7 @@ pub(crate) fn create_whole<T>(
     let above = path.parent().unwrap_or(Path::new("."));
     create_durably(above)?;
     let temporary = path.with_extension("parquet.tmp");
-    let made = File::create(&temporary)
+    let made = private::create(&temporary)
         .map_err(|error| Error::io("create", &temporary, error))
         .and_then(|file| write(&temporary, file))
         .and_then(|value| {
@@ -149,7 +155,7 @@ pub(crate) fn renew(path: &Path) -> Result<(), Error> {
 }
 
 /// Makes a folder with those above it, such that a power cut does not lose their names.
-fn create_durably(path: &Path) -> Result<(), Error> {
+pub(crate) fn create_durably(path: &Path) -> Result<(), Error> {
     if path.is_dir() {
         return Ok(());
     }
@@ -157,14 +163,14 @@ fn create_durably(path: &Path) -> Result<(), Error> {
     if let Some(above) = above {
         create_durably(above)?;
     }
-    match fs::create_dir(path) {
+    match private::create_dir(path) {
         Ok(()) => above.map_or(Ok(()), sync_folder),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(Error::io("create", path, error)),
     }
 }
 
-fn sync_folder(path: &Path) -> Result<(), Error> {
+pub(crate) fn sync_folder(path: &Path) -> Result<(), Error> {
     File::open(path)
         .and_then(|folder| folder.sync_all())
         .map_err(|error| Error::io("sync", path, error))

@@ -9,13 +9,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use redb::Database;
+use redb::{Database, DatabaseError, StorageError};
 use tokio::sync::mpsc;
 
 use super::budget::Budget;
 use super::catalog::Catalog;
+use super::clock::ClockWatch;
 use super::commit::Job;
 use super::compact::Eagerness;
+use super::disk::Disk;
 use super::folder::Folder;
 use super::options::{CACHE_BYTES, QUEUE_MAX, TABLES_MAX};
 use super::record::{Counters, TableRecord};
@@ -25,6 +27,7 @@ use super::store::{Apply, Opener, Store};
 use super::writes::{Shelf, Writes};
 use super::{Error, Options, Recovery, Stats, Table, TableStats, View};
 use super::{commit, compact, damage, keeper, name, once, recovery, scrub, settle};
+use crate::private;
 use crate::schema::{Column, Schema};
 
 /// The tables of an operator. Clones are the same storage.
@@ -49,6 +52,9 @@ impl Storage {
         let noted = Arc::clone(&was_open);
         let opener: Opener = Box::new(move |path| {
             let noted = Arc::clone(&noted);
+            // A file that is made by the library may be read by whom the umask lets.
+            let made = private::options().create(true).append(true).open(path);
+            made.map_err(|error| DatabaseError::Storage(StorageError::Io(error)))?;
             Database::builder()
                 .set_cache_size(CACHE_BYTES)
                 .set_repair_callback(move |_| noted.store(true, Ordering::Relaxed))
@@ -72,6 +78,9 @@ impl Storage {
         let (queue, jobs) = mpsc::channel(QUEUE_MAX);
         let shared = Arc::new(Shared {
             budget: Arc::new(Budget::new(options.fresh_bytes_max)),
+            clock: ClockWatch::new(options.clock.clone(), loaded.clock),
+            disk: Disk::new(folder.path(), options.disk.clone(), options.disk_reserve),
+            held: Mutex::default(),
             folder,
             options,
             store,
@@ -144,6 +153,11 @@ impl Storage {
             .ok_or_else(|| Error::NotFound { dbms: dbms.to_owned(), table: name.to_owned() })?;
         let inner = Arc::clone(&self.inner);
         blocking(move || inner.drop_table(&table)).await
+    }
+
+    /// Refuses rows while too little is free on the disk.
+    pub fn check_room(&self) -> Result<(), Error> {
+        self.inner.shared.disk.check_append()
     }
 
     /// Settles the rows of a table now, and returns how many.

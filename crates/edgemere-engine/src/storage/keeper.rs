@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use super::catalog::Catalog;
 use super::compact::{Eagerness, compact};
-use super::retain::retain;
+use super::retain::{By, remember_clock, retain};
 use super::settle::{is_full, is_old, settle};
 use super::shared::Shared;
-use super::{Error, Table, damage};
+use super::{Error, Retention, Table, damage};
 
 /// How often it looks around when nobody calls it.
 const ROUND_EVERY: Duration = Duration::from_secs(1);
@@ -18,9 +18,21 @@ const ROUND_EVERY: Duration = Duration::from_secs(1);
 /// How long a table is left alone after something failed.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
+/// How long a table is left alone after half of it was dropped by age.
+const HALVE_EVERY: Duration = Duration::from_secs(60 * 60);
+
+/// How often it writes down which time it is.
+const REMEMBER_EVERY: Duration = Duration::from_secs(60 * 60);
+
 /// Keeps the tables until the storage is closed.
 pub(crate) fn run(shared: &Shared, catalog: &Catalog) {
-    let mut keeper = Keeper { shared, failed: HashMap::new(), retained: None };
+    let mut keeper = Keeper {
+        shared,
+        failed: HashMap::new(),
+        retained: None,
+        halved: HashMap::new(),
+        remembered: None,
+    };
     for table in catalog.all() {
         keeper.compact(&table);
     }
@@ -38,6 +50,10 @@ struct Keeper<'a> {
     failed: HashMap<u64, Instant>,
     /// When it last looked for what is not to be kept.
     retained: Option<Instant>,
+    /// When half of a table was dropped, by its id.
+    halved: HashMap<u64, Instant>,
+    /// When it last wrote down which time it is.
+    remembered: Option<Instant>,
 }
 
 impl Keeper<'_> {
@@ -57,7 +73,14 @@ impl Keeper<'_> {
             if self.shared.is_closed() {
                 return;
             }
-            if self.is_due(&table) && self.settle(&table) {
+            if !self.is_due(&table) {
+                continue;
+            }
+            if let Err(error) = self.shared.disk.check_flush(table.stats().fresh_bytes) {
+                self.shared.set_trouble(Some(error.to_string()));
+                continue;
+            }
+            if self.settle(&table) {
                 self.compact(&table);
             }
         }
@@ -97,10 +120,37 @@ impl Keeper<'_> {
             return;
         }
         self.retained = Some(Instant::now());
-        for table in catalog.all() {
-            if let Err(error) = retain(&table, catalog.retention(&table)) {
+        self.halved.retain(|_, at| at.elapsed() < HALVE_EVERY);
+        let rules: Vec<_> =
+            catalog.all().into_iter().map(|table| (catalog.retention(&table), table)).collect();
+        if rules.iter().any(|(rule, _)| rule.max_age.is_some()) {
+            self.remember_clock();
+        }
+        for (rule, table) in rules {
+            // What was halved is left alone for a while, but for its size.
+            let max_age = rule.max_age.filter(|_| !self.halved.contains_key(&table.id));
+            if let Err(error) = retain(&table, Retention { max_age, ..rule }, By::Keeper) {
                 self.failed(&table, "retain", &error);
             }
+            if max_age.is_some()
+                && let Some(reason) = self.shared.held(table.id)
+            {
+                let (dbms, name) = (table.dbms(), table.name());
+                tracing::warn!(dbms, table = name, reason, "retention holds rows back");
+                self.halved.insert(table.id, Instant::now());
+            }
+        }
+    }
+
+    /// Writes down every hour which time it is, unless the clock is not to be trusted.
+    fn remember_clock(&mut self) {
+        let is_due = self.remembered.is_none_or(|at| at.elapsed() >= REMEMBER_EVERY);
+        if self.shared.clock.check().is_err() || !is_due {
+            return;
+        }
+        self.remembered = Some(Instant::now());
+        if let Err(error) = remember_clock(self.shared) {
+            tracing::warn!(%error, "the time could not be written down");
         }
     }
 

@@ -34,14 +34,17 @@
 //!
 //! The module knows Arrow, Parquet and redb. It does not know SQL, nor what the rows mean.
 
+mod backup;
 mod block;
 mod budget;
 mod catalog;
 mod checksum;
+mod clock;
 mod commit;
 mod compact;
 mod damage;
 mod database;
+mod disk;
 mod error;
 mod file;
 mod folder;
@@ -54,6 +57,7 @@ mod options;
 mod partition;
 mod record;
 mod recovery;
+mod repair;
 mod retain;
 mod scrub;
 mod settle;
@@ -76,7 +80,10 @@ mod torn;
 
 mod handle;
 
+pub use backup::{Backup, back_up_closed};
+pub use clock::{CLOCK_GRACE, CLOCK_JUMP_MAX, CLOCK_OFF_MAX, Clock, ManualClock};
 pub use database::Database;
+pub use disk::DiskProbe;
 pub use error::Error;
 pub use file::DataFile;
 pub use handle::Storage;
@@ -86,6 +93,7 @@ pub use options::{
 };
 pub use partition::Partition;
 pub use recovery::{Damage, Lost, Recovery};
+pub use repair::{Repair, repair};
 pub use retain::{Dropped, Retention, Unwanted};
 pub use state::Snapshot;
 pub use stats::{Stats, TableStats};

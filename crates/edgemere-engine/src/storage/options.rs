@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::{Clock, DiskProbe};
+
 /// The most rows of one append.
 pub const APPEND_ROWS_MAX: usize = 1_000_000;
 
@@ -72,6 +74,12 @@ pub struct Options {
     pub scrub_every: Duration,
     /// and how fast at most, in bytes a second.
     pub scrub_bytes_per_s: u64,
+    /// How many bytes of the disk rows leave alone; none when that follows from the size of the disk.
+    pub disk_reserve: Option<u64>,
+    /// Where the figures of the disk come from.
+    pub disk: DiskProbe,
+    /// Where the time comes from that retention counts with.
+    pub clock: Clock,
     /// Whether tables settle and compact by themselves. Without, appends never wait for room.
     pub background: bool,
 }
@@ -90,6 +98,9 @@ impl Default for Options {
             retain_every: Duration::from_secs(60),
             scrub_every: Duration::from_secs(24 * 3600),
             scrub_bytes_per_s: 32 * 1024 * 1024,
+            disk_reserve: None,
+            disk: DiskProbe::System,
+            clock: Clock::System,
             background: true,
         }
     }

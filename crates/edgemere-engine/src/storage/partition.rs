@@ -24,6 +24,15 @@ pub struct Partition {
 }
 
 impl Table {
+    /// The time of the newest row, settled or not; none without rows that have one.
+    pub(crate) fn newest(&self) -> Option<i64> {
+        let snapshot = self.snapshot();
+        let column = time_column(&snapshot.schema).unwrap_or(1);
+        let fresh = snapshot.fresh.iter().filter_map(|batch| times(batch, column));
+        let settled = snapshot.files.iter().map(|file| file.newest());
+        fresh.map(|(_, latest)| latest).chain(settled).max()
+    }
+
     /// The table's partitions, the oldest rows first.
     #[must_use]
     pub fn partitions(&self) -> Vec<Partition> {

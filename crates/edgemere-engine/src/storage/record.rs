@@ -146,6 +146,17 @@ impl TableRecord {
         Self { dbms: dbms.to_owned(), name: name.to_owned(), columns }
     }
 
+    /// The table with its first columns alone.
+    pub(crate) fn first_columns(&self, count: usize) -> Self {
+        let columns = self.columns.iter().take(count).cloned().collect();
+        Self { dbms: self.dbms.clone(), name: self.name.clone(), columns }
+    }
+
+    /// Whether the first columns are those of another, which had fewer.
+    pub(crate) fn begins_with(&self, other: &Self) -> bool {
+        self.columns.starts_with(&other.columns)
+    }
+
     pub(crate) fn columns_len(&self) -> usize {
         self.columns.len()
     }

@@ -13,7 +13,7 @@ use super::folder::Folder;
 use super::record::{Counters, DatabaseRecord, FileRecord, Marks, TableRecord, ViewRecord};
 use super::state::{Chunk, State};
 use super::strays::Strays;
-use super::writes::{Shelf, parse, read};
+use super::writes::{Shelf, get_json, parse, read};
 use super::{DataFile, Error, Retention, block};
 
 /// What opening a storage found.
@@ -70,6 +70,8 @@ pub(crate) struct Contents {
     pub(crate) databases: Vec<(u64, DatabaseRecord)>,
     /// The views, by id.
     pub(crate) views: Vec<(u64, ViewRecord)>,
+    /// The last time that was seen and trusted.
+    pub(crate) clock: Option<i64>,
 }
 
 /// Reads everything.
@@ -78,6 +80,7 @@ pub(crate) fn load(folder: &Arc<Folder>, transaction: &ReadTransaction) -> Resul
         tables: load_tables(folder, transaction)?,
         databases: load_records(folder, transaction, Shelf::Databases)?,
         views: load_records(folder, transaction, Shelf::Views)?,
+        clock: get_json(transaction, &folder.fresh(), Shelf::Clock, (0, 0))?,
     })
 }
 

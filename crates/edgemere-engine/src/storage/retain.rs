@@ -1,4 +1,8 @@
 //! Retention: files of a table are dropped, by their age, because they are too many, or by name.
+//!
+//! Age is counted from now or from the table's newest row, whichever is earlier, so that a clock that is
+//! ahead deletes nothing by itself; and not at all while the clock is known to have jumped (`clock`). The
+//! keeper drops at most half of a table's rows at once, by age, and then leaves it alone for an hour.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,14 +10,18 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::handle::{Inner, blocking};
-use super::shared::now;
+use super::shared::Shared;
 use super::writes::Shelf;
 use super::{DataFile, Error, Storage, Table};
+
+/// The keeper drops one part in so many of a table's rows at once, by age.
+const SHARE: u64 = 2;
 
 /// How much of a table is kept. Rows that have not settled are always kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retention {
-    /// A file goes when its newest row is older. That is by the table's first timestamp column or,
+    /// A file goes when its newest row is older than that, counted from now or from the table's newest
+    /// row, whichever is earlier. That is by the table's first timestamp column or,
     /// without one, by the time of the insert.
     pub max_age: Option<Duration>,
     /// The oldest files go until all take no more on disk.
@@ -58,12 +66,39 @@ impl Storage {
         unwanted: Unwanted,
     ) -> Result<Dropped, Error> {
         let table = Arc::clone(table);
-        blocking(move || drop_files(&table, &unwanted)).await
+        blocking(move || drop_files(&table, &unwanted, By::Command)).await
     }
 
-    /// Drops the files of a table that are not to be kept.
+    /// Drops the files of a table that a rule does not keep, as the keeper does again and again.
     pub async fn retain(&self, table: &Arc<Table>, retention: Retention) -> Result<Dropped, Error> {
-        self.drop_files(table, Unwanted::NotKept(retention)).await
+        let table = Arc::clone(table);
+        blocking(move || retain(&table, retention, By::Keeper)).await
+    }
+
+    /// Why less of a table is dropped than its rule says, while that is so.
+    #[must_use]
+    pub fn retention_held(&self, table: &Table) -> Option<String> {
+        let shared = &self.inner.shared;
+        let rule = self.inner.catalog.retention(table);
+        rule.max_age?;
+        shared.clock.trouble().or_else(|| shared.held(table.id))
+    }
+
+    /// Why nothing is dropped by age on this node, while that is so.
+    #[must_use]
+    pub fn clock_trouble(&self) -> Option<String> {
+        let clock = &self.inner.shared.clock;
+        clock.check().err()
+    }
+
+    /// Somebody says that the clock of this machine is right: rows are dropped by age again.
+    pub async fn confirm_clock(&self) -> Result<(), Error> {
+        let inner = Arc::clone(&self.inner);
+        blocking(move || {
+            inner.shared.clock.confirm();
+            remember_clock(&inner.shared)
+        })
+        .await
     }
 
     /// Says how much is kept of a table or, without one, of each table of a database that does not
@@ -104,7 +139,7 @@ impl Inner {
         };
         let mut dropped = Dropped::default();
         for table in &tables {
-            dropped.add(retain(table, self.catalog.retention(table))?);
+            dropped.add(retain(table, self.catalog.retention(table), By::Rule)?);
         }
         Ok(dropped)
     }
@@ -117,6 +152,15 @@ impl Dropped {
         self.rows += other.rows;
         self.bytes += other.bytes;
     }
+}
+
+/// Writes down which time it is, for the next open.
+pub(crate) fn remember_clock(shared: &Shared) -> Result<(), Error> {
+    let Some(seen) = shared.clock.seen() else { return Ok(()) };
+    shared.store.commit(|writes, _| {
+        writes.put_json(Shelf::Clock, (0, 0), &seen)?;
+        Ok(((), Box::new(|| {})))
+    })
 }
 
 fn set_own(table: &Arc<Table>, retention: Retention) -> Result<(), Error> {
@@ -133,12 +177,23 @@ fn set_own(table: &Arc<Table>, retention: Retention) -> Result<(), Error> {
     })
 }
 
+/// Who drops by a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// The keeper, again and again: at most a share of a table at once.
+    Keeper,
+    /// Somebody who sets a rule.
+    Rule,
+    /// Somebody who asks for it by a command of its own, which is done as it is said.
+    Command,
+}
+
 /// Drops the files of a table that are not to be kept, and says so.
-pub(crate) fn retain(table: &Arc<Table>, retention: Retention) -> Result<Dropped, Error> {
-    if !retention.is_set() {
+pub(crate) fn retain(table: &Arc<Table>, rule: Retention, by: By) -> Result<Dropped, Error> {
+    if !rule.is_set() {
         return Ok(Dropped::default());
     }
-    let dropped = drop_files(table, &Unwanted::NotKept(retention))?;
+    let dropped = drop_files(table, &Unwanted::NotKept(rule), by)?;
     if dropped.files > 0 {
         let Dropped { files, rows, bytes } = dropped;
         let (dbms, table) = (table.dbms(), table.name());
@@ -147,9 +202,9 @@ pub(crate) fn retain(table: &Arc<Table>, retention: Retention) -> Result<Dropped
     Ok(dropped)
 }
 
-fn drop_files(table: &Arc<Table>, unwanted: &Unwanted) -> Result<Dropped, Error> {
+fn drop_files(table: &Arc<Table>, unwanted: &Unwanted, by: By) -> Result<Dropped, Error> {
     let _upkeep = table.upkeep();
-    let old = choose(&table.state().files, unwanted, now());
+    let old = choose(table, unwanted, by);
     let dropped = Dropped {
         files: old.len(),
         rows: old.iter().map(|file| file.rows).sum(),
@@ -172,27 +227,64 @@ fn drop_files(table: &Arc<Table>, unwanted: &Unwanted) -> Result<Dropped, Error>
     })
 }
 
-fn choose(files: &[Arc<DataFile>], unwanted: &Unwanted, now: i64) -> Vec<Arc<DataFile>> {
-    let mut files = files.to_vec();
+fn choose(table: &Table, unwanted: &Unwanted, by: By) -> Vec<Arc<DataFile>> {
+    let mut files = table.state().files.clone();
     files.sort_by_key(|file| (file.newest(), file.row_ids));
     match unwanted {
         Unwanted::Named(name) => files.retain(|file| file.name() == *name),
         Unwanted::AllBut(kept) => files.truncate(files.len().saturating_sub(*kept)),
-        Unwanted::NotKept(retention) => leave_unkept(&mut files, *retention, now),
+        Unwanted::NotKept(rule) => {
+            let old = too_old(table, &files, *rule, by);
+            files.truncate(old.max(too_many(&files, rule.max_bytes)));
+        }
     }
     files
 }
 
-/// Leaves the files that are too old or, of the oldest, those that are too many.
-fn leave_unkept(files: &mut Vec<Arc<DataFile>>, retention: Retention, now: i64) {
-    let age = retention.max_age.and_then(|age| i64::try_from(age.as_micros()).ok());
-    let limit = age.map_or(i64::MIN, |age| now.saturating_sub(age));
-    let mut bytes: u64 = files.iter().map(|file| file.bytes).sum();
-    files.retain(|file| {
-        let goes = file.newest() < limit || retention.max_bytes.is_some_and(|max| bytes > max);
-        if goes {
-            bytes -= file.bytes;
-        }
-        goes
+/// How many of the oldest files are too old to be kept.
+fn too_old(table: &Table, files: &[Arc<DataFile>], rule: Retention, by: By) -> usize {
+    let shared = table.shared();
+    let Some(age) = rule.max_age else { return 0 };
+    let age = i64::try_from(age.as_micros()).unwrap_or(i64::MAX);
+    let now = match (shared.clock.check(), by) {
+        (Ok(now), _) => now,
+        (Err(_), By::Command) => shared.clock.wall(),
+        (Err(_), By::Keeper | By::Rule) => return 0,
+    };
+    // What is older than the newest row by so much is old whatever the clock says.
+    let newest = table.newest().unwrap_or(now);
+    let limit = if by == By::Command { now } else { now.min(newest) }.saturating_sub(age);
+    let due = files.iter().take_while(|file| file.newest() < limit).count();
+    let at_once = if by == By::Keeper { within_share(files, due) } else { due };
+    shared.set_held(table.id, (at_once < due).then(|| held_reason(files, due)));
+    at_once
+}
+
+/// How many of the files that are due go at once: at most half of the rows, but one at least.
+fn within_share(files: &[Arc<DataFile>], due: usize) -> usize {
+    let half = files.iter().map(|file| file.rows).sum::<u64>() / SHARE;
+    let mut rows = 0;
+    let fit = files.iter().take(due).take_while(|file| {
+        rows += file.rows;
+        rows <= half
     });
+    fit.count().max(1).min(due)
+}
+
+fn held_reason(files: &[Arc<DataFile>], due: usize) -> String {
+    let rows = |files: &[Arc<DataFile>]| files.iter().map(|file| file.rows).sum::<u64>();
+    let (old, all) = (rows(files.get(..due).unwrap_or(files)), rows(files));
+    format!("{old} of {all} rows are too old at once, and go a half at a time, once an hour")
+}
+
+/// How many of the oldest files have to go until the rest is not too large.
+fn too_many(files: &[Arc<DataFile>], bytes_max: Option<u64>) -> usize {
+    let Some(bytes_max) = bytes_max else { return 0 };
+    let mut bytes: u64 = files.iter().map(|file| file.bytes).sum();
+    let goes = |file: &&Arc<DataFile>| {
+        let goes = bytes > bytes_max;
+        bytes -= file.bytes;
+        goes
+    };
+    files.iter().take_while(goes).count()
 }

@@ -46,6 +46,7 @@ fn settle_some(table: &Arc<Table>) -> Result<Option<u64>, Error> {
     let blocks = first.blocks.0..=last.blocks.1;
     let (count, bytes) = (chunks.len(), chunks.iter().map(|chunk| chunk.bytes).sum());
     let batches = chunks.into_iter().map(|chunk| chunk.batch).collect();
+    shared.disk.check_flush(bytes)?;
     let number = shared.store.next_file();
     let (at, origin) = (table.folder(), table.origin(&[]));
     let file = DataFile::write(&shared.folder, &at, number, &schema, &arrow, batches, &origin)?;

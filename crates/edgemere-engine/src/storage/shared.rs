@@ -1,5 +1,6 @@
 //! What tables, the committer and the keeper share: everything but the catalog.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,7 +9,9 @@ use tokio::sync::mpsc;
 
 use super::Options;
 use super::budget::Budget;
+use super::clock::ClockWatch;
 use super::commit::Job;
+use super::disk::Disk;
 use super::folder::Folder;
 use super::store::Store;
 
@@ -23,6 +26,10 @@ pub(crate) struct Shared {
     pub(crate) bell: Bell,
     /// Wakes the scrub.
     pub(crate) scrub_bell: Bell,
+    pub(crate) clock: ClockWatch,
+    pub(crate) disk: Disk,
+    /// Why retention drops less of a table than its rule says, by the table's id.
+    pub(crate) held: Mutex<BTreeMap<u64, String>>,
     /// Why the last settling failed, while it does.
     pub(crate) trouble: Mutex<Option<String>>,
     pub(crate) closed: AtomicBool,
@@ -40,6 +47,18 @@ impl Shared {
         self.scrub_bell.ring();
         // When the queue is full the committer is awake.
         let _ = self.queue.try_send(None);
+    }
+
+    pub(crate) fn held(&self, table: u64) -> Option<String> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).get(&table).cloned()
+    }
+
+    pub(crate) fn set_held(&self, table: u64, reason: Option<String>) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        match reason {
+            Some(reason) => _ = held.insert(table, reason),
+            None => _ = held.remove(&table),
+        }
     }
 
     pub(crate) fn trouble(&self) -> Option<String> {

@@ -135,6 +135,7 @@ impl Table {
         if prepared.rows() == 0 {
             return Ok(Receipt { first_row_id: 0, rows: 0, repeated: false });
         }
+        self.shared.disk.check_append()?;
         let (reply, answer) = oneshot::channel();
         let enqueue = self.enqueue(prepared, key, reply);
         match tokio::time::timeout(self.shared.options.wait_max, enqueue).await {

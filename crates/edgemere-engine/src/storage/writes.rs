@@ -18,6 +18,9 @@ use super::Error;
 /// A key: mostly a table's id, and the number of a thing of that table.
 pub(crate) type Key = (u64, u64);
 
+/// Values with their keys.
+pub(crate) type Values = Vec<(Key, Vec<u8>)>;
+
 /// How many bytes of a value are its seal.
 pub(crate) const SEAL_BYTES: usize = 8;
 
@@ -44,9 +47,26 @@ pub(crate) enum Shelf {
     Views,
     /// How much of a table is kept, under (table, 0).
     Retention,
+    /// The last time that was seen and trusted, under (0, 0).
+    Clock,
 }
 
 impl Shelf {
+    /// Every shelf.
+    pub(crate) const ALL: [Self; 11] = [
+        Self::Marks,
+        Self::Tables,
+        Self::Counters,
+        Self::Blocks,
+        Self::Files,
+        Self::Keys,
+        Self::KeyPlaces,
+        Self::Databases,
+        Self::Views,
+        Self::Retention,
+        Self::Clock,
+    ];
+
     fn definition(self) -> TableDefinition<'static, Key, &'static [u8]> {
         TableDefinition::new(match self {
             Self::Marks => "marks",
@@ -59,6 +79,7 @@ impl Shelf {
             Self::Databases => "databases",
             Self::Views => "views",
             Self::Retention => "retention",
+            Self::Clock => "clock",
         })
     }
 
@@ -84,6 +105,13 @@ impl Shelf {
 pub(crate) struct Value(Vec<u8>);
 
 impl Value {
+    /// A value that holds what another one held.
+    pub(crate) fn of(content: &[u8]) -> Self {
+        let mut bytes = vec![0; SEAL_BYTES];
+        bytes.extend_from_slice(content);
+        Self(bytes)
+    }
+
     /// A value of bytes whose first [`SEAL_BYTES`] mean nothing.
     pub(crate) fn new(bytes: Vec<u8>) -> Self {
         Self(bytes)
@@ -272,6 +300,29 @@ fn each_sealed(
         each(key.value(), value.value())?;
     }
     Ok(())
+}
+
+/// Reads what can be read of a shelf, and says how many values are not as written.
+pub(crate) fn read_some(
+    transaction: &ReadTransaction,
+    path: &Path,
+    shelf: Shelf,
+) -> Result<(Values, usize), Error> {
+    let failed = |error: redb::Error| Error::store("read", path, error);
+    let table = match transaction.open_table(shelf.definition()) {
+        Ok(table) => table,
+        Err(redb::TableError::TableDoesNotExist(_)) => return Ok((Vec::new(), 0)),
+        Err(error) => return Err(failed(error.into())),
+    };
+    let (mut values, mut unreadable) = (Vec::new(), 0);
+    for entry in table.iter().map_err(|error| failed(error.into()))? {
+        let (key, value) = entry.map_err(|error| failed(error.into()))?;
+        match unseal(shelf, key.value(), value.value()) {
+            Some(value) => values.push((key.value(), value.to_vec())),
+            None => unreadable += 1,
+        }
+    }
+    Ok((values, unreadable))
 }
 
 fn not_as_written(path: &Path, shelf: Shelf, key: Key) -> Error {

@@ -1,5 +1,6 @@
-//! `create …`: what is made: a policy, which is not stored, and tables and views, which are.
+//! `create …`: what is made: a copy of the rows, a policy, which is not stored, and tables and views, which are.
 
+pub(super) mod backup;
 pub(super) mod policy;
 pub(super) mod table;
 pub(super) mod view;

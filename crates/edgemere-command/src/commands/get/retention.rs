@@ -20,7 +20,9 @@ impl Report for Retention {
         name: "get retention",
         usage: "get retention [where dbms = NAME] [and format = FORMAT]",
         about: "How much of this node's tables is kept, where that is not everything.",
-        details: "The table * stands for all tables of the database that have no rule of their own.",
+        details: "The table * stands for all tables of the database that have no rule of their own. \"Held\" says \
+                  why less is dropped than the rule says: the clock of the machine jumped, or more than half of a \
+                  table would go at once.",
         examples: &["get retention", "get retention where dbms = new_company and format = json"],
         keys: &["dbms"],
         ..Declaration::READ
@@ -29,7 +31,7 @@ impl Report for Retention {
     async fn report(options: &Options, context: &Context<'_>) -> Result<Reply, Error> {
         let wanted = optional(options, "dbms", context)?;
         let storage = context.node.engine().storage();
-        let mut shown = Table::new(["DBMS", "Table", "Age", "Size"]).grouped_by(1);
+        let mut shown = Table::new(["DBMS", "Table", "Age", "Size", "Held"]).grouped_by(1);
         let mut list = Vec::new();
         for database in storage.all_databases() {
             let dbms = database.name.as_str();
@@ -37,17 +39,23 @@ impl Report for Retention {
                 continue;
             }
             let own = storage.tables(dbms);
-            let own = own.iter().map(|table| (table.name().to_owned(), table.retention()));
-            let rules = std::iter::once(("*".to_owned(), database.retention)).chain(own);
-            for (table, rule) in rules.filter(|(_, rule)| rule.is_set()) {
+            let of_database = own.iter().filter(|table| !table.retention().is_set());
+            let mut of_database = of_database.filter_map(|table| storage.retention_held(table));
+            let of_database = ("*".to_owned(), database.retention, of_database.next());
+            let own = own.iter().map(|table| {
+                (table.name().to_owned(), table.retention(), storage.retention_held(table))
+            });
+            let rules = std::iter::once(of_database).chain(own);
+            for (table, rule, held) in rules.filter(|(_, rule, _)| rule.is_set()) {
                 let Rule { max_age, max_bytes } = rule;
                 let (age, size) = (max_age.map(time_text), max_bytes.map(bytes_text));
-                shown.push([json!(dbms), json!(table), json!(age), json!(size)]);
+                shown.push([json!(dbms), json!(table), json!(age), json!(size), json!(held)]);
                 list.push(json!({
                     "dbms": dbms,
                     "table": table,
                     "age_s": max_age.map(|age| age.as_secs()),
                     "size_bytes": max_bytes,
+                    "held": held,
                 }));
             }
         }

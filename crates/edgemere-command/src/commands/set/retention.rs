@@ -18,27 +18,36 @@ pub(crate) struct Retention;
 impl Report for Retention {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "set retention",
-        usage: "set retention where dbms = NAME [and table = NAME] [and age = TIME] [and size = SIZE]",
+        usage: "set retention where dbms = NAME [and table = NAME] [and age = TIME] [and size = SIZE] | \
+                set retention where clock = right",
         about: "Says how much of a table is kept; older rows are dropped, now and from now on.",
         details: "\
 Whole Parquet files go: by age, those whose newest row is older, by the table's first timestamp column or, \
-without one, by the time of the insert; by size, the oldest until a table's files take no more on disk. \
+without one, by the time of the insert, counted from now or from the table's newest row, whichever is \
+earlier; by size, the oldest until a table's files take no more on disk. \
 Rows that have not settled stay. Without a table, it holds for each table of the database that has no rule \
 of its own. Every minute it is looked again.
 
 The rule replaces the one before. \"age = none\" or \"size = none\" alone takes it away: without a rule \
-everything is kept.",
+everything is kept.
+
+When the clock of the machine jumps ahead, nothing is dropped by age until it is back, or until somebody says \
+that it is right: \"clock = right\". \"get retention\" shows whether that is so.",
         examples: &[
             "set retention where dbms = new_company and table = rand_data and age = \"30 days\" and size = \"10 GB\"",
             "set retention where dbms = new_company and age = 12h",
             "set retention where dbms = new_company and age = none",
+            "set retention where clock = right",
         ],
         effect: Effect::Destructive,
-        keys: &["dbms", "table", "age", "size"],
+        keys: &["dbms", "table", "age", "size", "clock"],
         ..Declaration::WRITE
     };
 
     async fn report(options: &Options, context: &Context<'_>) -> Result<Reply, Error> {
+        if let Some(said_of_clock) = optional(options, "clock", context)? {
+            return confirm_clock(&said_of_clock, context).await;
+        }
         let dbms = required(options, "dbms", Self::DECLARATION, context)?;
         let table = optional(options, "table", context)?;
         if options.get("size").is_none() {
@@ -58,8 +67,22 @@ everything is kept.",
         lookup::wanted_tables(context.node, Some(&dbms), table.as_deref())?;
         let storage = context.node.engine().storage();
         let dropped = storage.set_retention(&dbms, table.as_deref(), rule).await?;
-        Ok(Reply::text(said(dropped)))
+        let held = rule.max_age.and_then(|_| storage.clock_trouble());
+        Ok(Reply::text(match held {
+            Some(held) => format!("{}; nothing by age, because {held}", said(dropped)),
+            None => said(dropped),
+        }))
     }
+}
+
+/// Takes the word of somebody who has looked at the clock.
+async fn confirm_clock(said: &str, context: &Context<'_>) -> Result<Reply, Error> {
+    if said != "right" {
+        let (key, value, expected) = ("clock".into(), said.into(), "right".into());
+        return Err(Error::BadValue { key, value, expected, at: None });
+    }
+    context.node.engine().storage().confirm_clock().await?;
+    Ok(Reply::text("the clock is taken for right"))
 }
 
 /// The limit under a key, if there is one.

@@ -1,0 +1,55 @@
+//! `create backup`: a consistent copy of this node's rows, in its own data folder.
+
+use edgemere_engine::storage::Backup as Copied;
+use serde_json::json;
+
+use crate::commands::report::Report;
+use crate::declaration::{Declaration, Effect};
+use crate::dispatch::Context;
+use crate::error::{Error, Kind};
+use crate::language::options::Options;
+use crate::reply::Reply;
+
+pub(crate) struct Backup;
+
+/// The most copies that may be there at once.
+const COPIES_MAX: usize = 4;
+
+impl Report for Backup {
+    const DECLARATION: &'static Declaration = &Declaration {
+        name: "create backup",
+        usage: "create backup",
+        about: "Makes a consistent copy of this node's rows, for \"edgemere backup\".",
+        details: "\
+The copy is in the folder \"backup\" of the node's own data folder, and nowhere else: its manifest with the \
+rows that have not settled, and links to its Parquet files, which take no room. Writers and queries go on. \
+\"edgemere backup DIR\" on the same machine uses it, carries it away and removes it.",
+        examples: &["create backup"],
+        effect: Effect::Destructive,
+        ..Declaration::WRITE
+    };
+
+    async fn report(_: &Options, context: &Context<'_>) -> Result<Reply, Error> {
+        let folder = context.node.settings().data.join("backup");
+        let copies = std::fs::read_dir(&folder)
+            .map_or(0, |entries| entries.flatten().filter(|entry| entry.path().is_dir()).count());
+        if copies >= COPIES_MAX {
+            return Err(Error::File {
+                path: folder.display().to_string(),
+                reason: format!("there are {copies} copies that nobody has carried away"),
+                kind: Kind::Conflict,
+                hint: Some("\"edgemere backup DIR\" removes them".into()),
+            });
+        }
+        let id = jiff::Timestamp::now().as_microsecond();
+        let name = format!("rows-{id}");
+        let storage = context.node.engine().storage();
+        let Copied { storage, sequence, tables, files, rows, fresh_rows } =
+            storage.back_up(&folder.join(&name)).await?;
+        let numbers = json!({
+            "backup": name, "storage": storage, "sequence": sequence, "tables": tables,
+            "files": files, "rows": rows, "fresh_rows": fresh_rows,
+        });
+        Ok(Reply::json(numbers))
+    }
+}

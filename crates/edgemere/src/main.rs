@@ -3,6 +3,7 @@
 //! `cli` reads what is asked and does it; `server` is a running node; `client` asks one, and `remote`
 //! has tools carried out by one. What goes wrong anywhere becomes a `failure`, which `terminal` tells and which decides the exit code.
 
+mod backup;
 mod cli;
 mod client;
 mod config;

@@ -4,6 +4,7 @@
 //! It is the storage as it was after one transaction: a transaction that reads is begun and the files are
 //! held while no other is under way. Opened, the copy is a storage.
 
+use std::cell::Cell;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -119,7 +120,8 @@ fn write_store(transaction: &ReadTransaction, from: &Path, to: &Path) -> Result<
     private::create(to).map_err(|error| Error::io("create", to, error))?;
     let database = Database::create(to).map_err(|error| failed(error.into()))?;
     let written = database.begin_write().map_err(|error| failed(error.into()))?;
-    let writes = Writes { transaction: &written, path: to };
+    // The marks are copied with the digest of the values that are copied with them.
+    let writes = Writes { transaction: &written, path: to, digest: Cell::new(0) };
     for shelf in Shelf::ALL {
         read(transaction, from, shelf, |key, value| writes.put(shelf, [(key, Value::of(value))]))?;
     }

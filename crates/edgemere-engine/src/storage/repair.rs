@@ -7,6 +7,7 @@
 mod choose;
 mod old;
 
+use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -129,8 +130,7 @@ fn write_store(path: &Path, plan: &Plan, marks: Marks) -> Result<(), Error> {
     private::create(path).map_err(|error| Error::io("create", path, error))?;
     let database = Database::create(path).map_err(|error| failed(error.into()))?;
     let transaction = database.begin_write().map_err(|error| failed(error.into()))?;
-    let writes = Writes { transaction: &transaction, path };
-    writes.put_json(Shelf::Marks, (0, 0), &marks)?;
+    let writes = Writes { transaction: &transaction, path, digest: Cell::new(0) };
     for table in &plan.tables {
         writes.put_json(Shelf::Tables, (table.id, 0), &table.record)?;
         let counters = Counters { next_row: table.next_row, next_block: table.next_block };
@@ -142,5 +142,7 @@ fn write_store(path: &Path, plan: &Plan, marks: Marks) -> Result<(), Error> {
     for (shelf, key, value) in &plan.kept {
         writes.put(*shelf, [(*key, Value::of(value))])?;
     }
+    let marks = Marks { digest: Some(writes.digest.get()), ..marks };
+    writes.put_json(Shelf::Marks, (0, 0), &marks)?;
     transaction.commit().map_err(|error| failed(error.into()))
 }

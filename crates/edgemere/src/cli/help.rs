@@ -8,7 +8,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Run a node", &["node", "demo"]),
     ("Talk to a node", &["run", "sql", "import", "policy", "shell"]),
     ("Serve agents", &["mcp", "tools"]),
-    ("Set up and look after", &["config", "data", "ledger", "completions"]),
+    ("Set up and look after", &["config", "backup", "restore", "data", "ledger", "completions"]),
 ];
 
 const EXAMPLES: [(&str, &str); 7] = [

@@ -1,6 +1,7 @@
 //! The command line: a file for each command, at the name that the user types. This file lists
 //! them, reads the configuration and hands it to the one that was asked for.
 
+mod backup;
 mod completions;
 mod config;
 mod data;
@@ -11,6 +12,7 @@ mod ledger;
 mod mcp;
 mod node;
 mod policy;
+mod restore;
 mod run;
 pub(crate) mod serve;
 mod shell;
@@ -71,6 +73,10 @@ enum Command {
     Tools(tools::Command),
     #[command(subcommand)]
     Config(config::Command),
+    #[command(effect = Effect::Destructive)]
+    Backup(backup::Backup),
+    #[command(effect = Effect::Destructive)]
+    Restore(restore::Restore),
     #[command(subcommand)]
     Data(data::Command),
     #[command(subcommand)]
@@ -119,6 +125,8 @@ impl Cli {
             Command::Policy(command) => command.run(&config),
             Command::Tools(command) => command.run(&config),
             Command::Config(command) => command.run(&config),
+            Command::Backup(backup) => backup.run(&config),
+            Command::Restore(restore) => restore.run(&config),
             Command::Data(command) => command.run(&config),
             Command::Ledger(command) => command.run(&config),
             Command::Completions(completions) => completions.run(),
@@ -139,6 +147,8 @@ impl Command {
             Self::Policy(command) => command.given(),
             Self::Tools(command) => command.given(),
             Self::Config(command) => command.given(),
+            Self::Backup(backup) => backup.keys.entries(),
+            Self::Restore(restore) => restore.keys.entries(),
             Self::Data(command) => command.given(),
             Self::Ledger(command) => command.given(),
             Self::Demo(_) | Self::Completions(_) => Vec::new(),

@@ -99,11 +99,13 @@ pub(super) fn options(config: &Config) -> anyhow::Result<Options> {
 fn storage(config: &Config) -> Result<storage::Options, Failure> {
     let defaults = storage::Options::default();
     let fresh_bytes_max = size(config, &keys::FRESH_MEMORY)?;
+    let disk_reserve = config.get(&keys::DISK_RESERVE).map(config::size);
     Ok(storage::Options {
         fresh_bytes_max,
         // A table must settle long before all tables have taken what there is.
         settle_bytes: defaults.settle_bytes.min(fresh_bytes_max / 4),
         compact_bytes: size(config, &keys::COMPACT_MEMORY)?,
+        disk_reserve: disk_reserve.transpose().map_err(Failure::input)?,
         ..defaults
     })
 }

@@ -334,6 +334,16 @@ pub(crate) static COMPACT_MEMORY: Key = Key {
     },
 };
 
+/// What rows leave of the disk.
+pub(crate) static DISK_RESERVE: Key = Key {
+    name: "disk-reserve",
+    variable: "EDGEMERE_DISK_RESERVE",
+    value_name: "SIZE",
+    help: "How much of the disk rows leave free, for dropping rows and for all else; below it they are refused",
+    form: Form::Size { min: 0 },
+    default: Default::Unset("1 % of the disk, at least 64MiB and at most 1GiB"),
+};
+
 /// The node that commands are sent to.
 pub(crate) static NODE: Key = Key {
     name: "node",
@@ -366,7 +376,7 @@ pub(crate) static LOG_FORMAT: Key = Key {
 };
 
 /// Every key. A default may depend only on keys before.
-pub(crate) static ALL: [&Key; 32] = [
+pub(crate) static ALL: [&Key; 33] = [
     &NAME,
     &ROLE,
     &DATA,
@@ -396,6 +406,7 @@ pub(crate) static ALL: [&Key; 32] = [
     &BODY_MEMORY,
     &FRESH_MEMORY,
     &COMPACT_MEMORY,
+    &DISK_RESERVE,
     &NODE,
     &LOG,
     &LOG_FORMAT,

@@ -12,6 +12,7 @@ pub(crate) mod mcp;
 mod metrics;
 mod network;
 mod peers;
+mod private;
 mod reply;
 mod serve;
 mod state;
@@ -127,6 +128,8 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
     let network =
         listen::advertised(options.network, bind, options.advertise, options.master.as_deref())
             .await?;
+    private::prepare(&options.data)
+        .with_context(|| format!("cannot create the data folder \"{}\"", options.data.display()))?;
     let is_master = options.roles.contains(&Role::Master);
     let given = options.network_key.as_deref();
     let key = NetworkKey::find(given, &options.data, options.network, is_master)?;
@@ -180,6 +183,8 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
         }));
     }
     write_node_file(&node)?;
+    // What was made until now by those who do not say who may read it.
+    private::prepare(&node.settings().data)?;
     Ok(Running { node, mcp, services })
 }
 

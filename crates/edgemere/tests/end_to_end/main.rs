@@ -9,6 +9,7 @@
     reason = "a test that cannot go on should stop"
 )]
 
+mod backup;
 mod config;
 mod crash;
 mod data;

@@ -1,6 +1,7 @@
 //! `edgemere data`: looks after the rows that a node keeps, while it is not running. A file for each
 //! command.
 
+mod repair;
 mod verify;
 
 use std::path::PathBuf;
@@ -13,11 +14,13 @@ use crate::config::{Config, Entry, keys};
 use crate::failure::Failure;
 use crate::server;
 
-/// Check the rows of a node that is not running
+/// Check or repair the rows of a node that is not running
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     #[command(effect = Effect::Read)]
     Verify(verify::Verify),
+    #[command(effect = Effect::Destructive)]
+    Repair(repair::Repair),
 }
 
 impl Command {
@@ -25,12 +28,14 @@ impl Command {
     pub(super) fn given(&self) -> Vec<Entry> {
         match self {
             Self::Verify(verify) => verify.keys.entries(),
+            Self::Repair(repair) => repair.keys.entries(),
         }
     }
 
     pub(super) fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
         match self {
             Self::Verify(verify) => verify.run(config),
+            Self::Repair(repair) => repair.run(config),
         }
     }
 }

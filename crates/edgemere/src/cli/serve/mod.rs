@@ -18,8 +18,18 @@ use crate::config::keys;
 
 /// Commands that run until they are stopped, ask a person, or write the files of other programs; what
 /// calls tools that may do anything; and what would show the lines of any file.
-const NOT_FOR_AGENTS: [&str; 7] =
-    ["node", "demo", "shell", "mcp *", "completions", "tools call", "tools validate"];
+const NOT_FOR_AGENTS: [&str; 10] = [
+    "node",
+    "demo",
+    "shell",
+    "mcp *",
+    "completions",
+    "tools call",
+    "tools validate",
+    "backup",
+    "restore",
+    "data repair",
+];
 
 /// Arguments that are the choice of who starts the server: files of this machine, other machines, and
 /// how a terminal looks.

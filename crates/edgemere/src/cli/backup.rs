@@ -1,0 +1,84 @@
+//! `edgemere backup`: a backup of a node's data folder, of a node that runs or of one that does not.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use edgemere_command::Kind;
+use serde::Deserialize;
+
+use super::client_runtime;
+use crate::backup::{self, Made, Rows};
+use crate::client::{Client, Question};
+use crate::config::{self, Config, DataKeys, Flags, keys};
+use crate::failure::Failure;
+use crate::{server, terminal};
+
+/// Back up a node's data folder, while it runs or not
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Back up a node's data folder: rows, ledger, keys and scripts. The node may run: writers and \
+                  queries go on, and the backup is of one moment.\n\nEach backup is a folder of its own in DIR, \
+                  named by its time, and complete. Parquet files that the backup before has are not copied again \
+                  but linked to, so that a second backup takes only the room of what is new.\n\nIt runs on the \
+                  machine of the node, as the same user.",
+    after_help = "Examples:\n  edgemere backup /mnt/usb/plant-1\n  \
+                  edgemere backup /backups/plant-1 --data /var/lib/plant-1"
+)]
+pub(crate) struct Backup {
+    /// The folder of the backups: a new one, or one with backups
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+
+    #[command(flatten)]
+    pub(super) keys: Flags<DataKeys>,
+}
+
+/// What a node says of the copy that it made.
+#[derive(Debug, Deserialize)]
+struct Copied {
+    backup: String,
+    storage: Option<String>,
+    sequence: u64,
+}
+
+impl Backup {
+    pub(super) fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
+        let data = PathBuf::from(config.text(&keys::DATA));
+        let rows = |staging: &Path| match backup::in_use(&data) {
+            true => of_running(&data, staging),
+            false => Rows::of_stopped(&data, staging),
+        };
+        let Made { folder, files, bytes, linked } = backup::make(&data, &self.folder, rows)?;
+        let (folder, bytes) = (folder.display(), terminal::grouped(bytes));
+        terminal::print(&format!(
+            "backed up to \"{folder}\": {files} files, {bytes} bytes, verified; {linked} files are shared \
+             with the backup before"
+        ))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Has the node that has the folder open make a copy of its rows.
+fn of_running(data: &Path, staging: &Path) -> anyhow::Result<Rows> {
+    let file = server::node_file(data);
+    let about = std::fs::read_to_string(&file).map_err(|error| {
+        let message =
+            format!("a node has \"{}\" open and does not say where it is: {error}", data.display());
+        Failure::new(Kind::Unavailable, message).with_hint("try again when it is ready, or stop it")
+    })?;
+    let about: serde_json::Value = serde_json::from_str(&about)
+        .with_context(|| format!("cannot read \"{}\"", file.display()))?;
+    let http = about.get("http").and_then(serde_json::Value::as_str).unwrap_or_default();
+    let client = Client::new(config::node_url(http).map_err(Failure::input)?)?;
+    let question = Question { command: "create backup".to_owned(), ..Question::default() };
+    let reply = client_runtime()?.block_on(client.ask(&question))?;
+    let Copied { backup, storage, sequence } =
+        serde_json::from_str(&reply.body).context("the node does not say what it has copied")?;
+    let folder = staging.join(&backup);
+    if !folder.join("fresh.redb").is_file() {
+        let message = format!("the node at {http} is not that of \"{}\"", data.display());
+        return Err(Failure::new(Kind::Conflict, message).with_hint("name its data folder").into());
+    }
+    Ok(Rows { folder, storage, sequence })
+}

@@ -1,0 +1,47 @@
+//! `edgemere restore`: a backup becomes a data folder again.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::backup::{self, Restored};
+use crate::config::{Config, DataKeys, Flags, keys};
+use crate::terminal;
+
+/// Bring a backup back as a node's data folder
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Bring a backup back as a node's data folder. Every file of the backup is verified first. The \
+                  data folder must be empty or not there, or --force moves what is in it aside; nothing is ever \
+                  deleted. Interrupted, it leaves the data folder as it was.",
+    after_help = "Examples:\n  edgemere restore /mnt/usb/plant-1\n  \
+                  edgemere restore /mnt/usb/plant-1/2026-11-18T00-00-00Z --data /var/lib/plant-1 --force"
+)]
+pub(crate) struct Restore {
+    /// A backup, or a folder of backups, of which the newest is taken
+    #[arg(value_name = "BACKUP")]
+    backup: PathBuf,
+
+    /// Move what is in the data folder aside
+    #[arg(long)]
+    force: bool,
+
+    #[command(flatten)]
+    pub(super) keys: Flags<DataKeys>,
+}
+
+impl Restore {
+    pub(super) fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
+        let data = PathBuf::from(config.text(&keys::DATA));
+        let restored = backup::restore(&self.backup, &data, self.force)?;
+        let Restored { backup, created, files, bytes, moved } = restored;
+        let (backup, data, bytes) = (backup.display(), data.display(), terminal::grouped(bytes));
+        let mut said = format!(
+            "restored \"{backup}\" of {created} to \"{data}\": {files} files, {bytes} bytes, verified"
+        );
+        if let Some(moved) = moved {
+            said.push_str(&format!("\nwhat was there before is in \"{}\"", moved.display()));
+        }
+        terminal::print(&said)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

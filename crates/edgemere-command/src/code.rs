@@ -123,6 +123,7 @@ pub(crate) fn sql_kind(error: &Sql) -> Kind {
         Sql::Disconnected { .. } | Sql::View { .. } => Kind::Conflict,
         Sql::TimeOut { .. }
         | Sql::OutOfMemory(_)
+        | Sql::ShortOfMemory
         | Sql::Cancelled
         | Sql::Stopped
         | Sql::Storage(_)
@@ -140,7 +141,8 @@ pub(crate) fn sql_code(error: &Sql) -> Code {
         Sql::NotReadOnly { .. } => Code::SQL_NOT_SUPPORTED,
         Sql::UnknownCast { .. } => Code::UNKNOWN_CAST,
         Sql::TimeOut { .. } => Code::QUERY_TIME,
-        Sql::OutOfMemory(_) => Code::QUERY_VOLUME,
+        Sql::OutOfMemory(_) | Sql::TooLarge(_) => Code::QUERY_VOLUME,
+        Sql::ShortOfMemory => Code::NO_RESOURCES,
         Sql::Disconnected { .. } => Code::NOT_CONNECTED,
         Sql::View { source, .. } => sql_code(source),
         Sql::Cancelled => Code::JOB_STOPPED,

@@ -13,7 +13,8 @@ use arrow::array::{
     TimestampMillisecondArray, TimestampNanosecondArray, UInt64Array,
 };
 use arrow::datatypes::Int32Type;
-use arrow::ipc::writer::StreamWriter;
+use arrow::ipc::CompressionType;
+use arrow::ipc::writer::{IpcWriteOptions, StreamWriter};
 use edgemere_engine::ingest::{Decoded, Error, Input, Limits, decode};
 use edgemere_engine::schema::{Kind, Schema};
 use shown::{rejected, rows, schema, types};
@@ -110,4 +111,79 @@ fn arrow_streams_that_are_cut_are_refused() {
     assert_eq!(ends, [2, 3]);
     assert!(matches!(read(b"not arrow"), Err(Error::Arrow { .. })));
     assert!(matches!(read(b""), Err(Error::Arrow { .. })));
+}
+
+/// A stream of texts and numbers, compressed or not.
+fn packed(codec: Option<CompressionType>) -> Vec<u8> {
+    let texts: Vec<String> =
+        (0..2000).map(|n| format!("a text that is there often {}", n % 7)).collect();
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("n", Arc::new(Int64Array::from_iter_values(0..2000))),
+        ("s", Arc::new(StringArray::from(texts))),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let options = IpcWriteOptions::default().try_with_compression(codec).unwrap();
+    let mut writer =
+        StreamWriter::try_new_with_options(Vec::new(), &batch.schema(), options).unwrap();
+    writer.write(&batch).unwrap();
+    writer.into_inner().unwrap()
+}
+
+const CODECS: [Option<CompressionType>; 3] =
+    [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)];
+
+#[test]
+fn compressed_streams_are_read_and_count_as_what_they_become() {
+    for codec in CODECS {
+        let bytes = packed(codec);
+        let decoded = decode(Input::ArrowStream, &bytes, None, &Limits::default()).unwrap();
+        assert_eq!(rows(&decoded).len(), 2000, "{codec:?}");
+        let small = Limits { bytes_max: 40_000, ..Limits::default() };
+        let refused = decode(Input::ArrowStream, &bytes, None, &small).unwrap_err();
+        assert!(matches!(refused, Error::TooLarge { .. }), "{codec:?}: {refused:?}");
+    }
+}
+
+/// Lengths that nobody could hold, at every place where a length may stand.
+#[test]
+fn no_declared_length_is_allocated() {
+    let lengths: [i64; 8] = [1 << 62, 1 << 40, 1 << 34, -1, -2, i64::MIN, i64::MAX, 1 << 31];
+    for codec in CODECS {
+        let bytes = packed(codec);
+        let mut refused = 0;
+        for place in (0..bytes.len() - 8).step_by(4) {
+            for length in lengths {
+                let mut changed = bytes.clone();
+                changed[place..place + 8].copy_from_slice(&length.to_le_bytes());
+                // Whatever it is: it is read or refused, and this process goes on.
+                let read = decode(Input::ArrowStream, &changed, None, &Limits::default());
+                refused += usize::from(read.is_err());
+            }
+            if place > 2000 {
+                break;
+            }
+        }
+        assert!(refused > 100, "{codec:?}: {refused}");
+    }
+}
+
+/// A few bytes that become many.
+#[test]
+fn what_would_become_too_large_is_refused_before_it_does() {
+    let zeros = Int64Array::from(vec![0; 900_000]);
+    let batch = RecordBatch::try_from_iter([("n", Arc::new(zeros) as ArrayRef)]).unwrap();
+    for codec in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {
+        let options = IpcWriteOptions::default().try_with_compression(Some(codec)).unwrap();
+        let mut writer =
+            StreamWriter::try_new_with_options(Vec::new(), &batch.schema(), options).unwrap();
+        // Seven megabytes each.
+        for _ in 0..12 {
+            writer.write(&batch).unwrap();
+        }
+        let bytes = writer.into_inner().unwrap();
+        assert!(bytes.len() < 1 << 20, "{}", bytes.len());
+        let limits = Limits { rows_max: usize::MAX, cells_max: usize::MAX, ..Limits::default() };
+        let refused = decode(Input::ArrowStream, &bytes, None, &limits).unwrap_err();
+        assert!(matches!(refused, Error::TooLarge { what: "bytes", .. }), "{codec:?}: {refused:?}");
+    }
 }

@@ -29,6 +29,7 @@ mod error;
 mod infer;
 mod json;
 mod keys;
+mod lengths;
 mod limits;
 mod names;
 mod number;

@@ -24,7 +24,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use super::cell::Cell;
 use super::infer::{self, Texts};
 use super::verdicts::Verdicts;
-use super::{Decoded, Error, Limits, convert, names};
+use super::{Decoded, Error, Limits, convert, lengths, names};
 use crate::schema::{Column, Kind, Schema};
 
 /// How many times larger than the largest input the JSON of its lists and structs may become.
@@ -42,6 +42,7 @@ pub(super) fn decode(
 }
 
 fn rows(bytes: &[u8], known: Option<&Schema>, limits: &Limits) -> Result<Decoded, Error> {
+    lengths::check(bytes, limits)?;
     let batch = read(bytes, limits)?;
     let (mut sources, ignored) = sources(&batch, limits)?;
     let mut verdicts = Verdicts::new(limits);

@@ -2,19 +2,23 @@
 //! longer. The service keeps tasks that are over for a while; so they have no hold on it, but the
 //! request of each call has. One call of every task lasts until the query ends.
 
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use http_body::{Frame, SizeHint};
 use tonic::Status;
 use tonic::body::Body;
-use tonic::codegen::http::Request;
+use tonic::codegen::http::{Request, Response};
 use tonic::codegen::{Body as HttpBody, Bytes, Service};
 use tonic::server::NamedService;
 
 use super::protocol;
-use super::worker::Inner;
+use super::requests::Requests;
+use super::worker::{Inner, PLAN_BYTES_MAX};
 use crate::sql::Catalog;
 
 /// A service whose calls keep what their query sees.
@@ -34,26 +38,43 @@ impl<S: NamedService> NamedService for Held<S> {
     const NAME: &'static str = S::NAME;
 }
 
-impl<S: Service<Request<Body>>> Service<Request<Body>> for Held<S> {
-    type Response = S::Response;
+impl<S> Service<Request<Body>> for Held<S>
+where
+    S: Service<Request<Body>, Response = Response<Body>>,
+    S::Future: Send + 'static,
+{
+    type Response = Response<Body>;
     type Error = S::Error;
-    type Future = S::Future;
+    type Future = BoxFuture<'static, Result<Response<Body>, S::Error>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.service.poll_ready(context)
     }
 
-    fn call(&mut self, request: Request<Body>) -> S::Future {
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
         let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
         let subset = header(protocol::SUBSET) == Some("true");
         let tables = header(protocol::QUERY).map(|query| self.worker.tables(query, subset));
-        self.service.call(request.map(|body| Body::new(Holding { body, _tables: tables })))
+        let requests = Requests::of(request.uri().path(), PLAN_BYTES_MAX);
+        let answer = self
+            .service
+            .call(request.map(|body| Body::new(Holding { body, requests, _tables: tables })));
+        // A panic in the service is the failure of one call, and not of the connection.
+        let answer = AssertUnwindSafe(answer).catch_unwind();
+        answer
+            .map(|answer| {
+                answer.unwrap_or_else(|_| {
+                    Ok(Status::internal("the operator failed at this call").into_http())
+                })
+            })
+            .boxed()
     }
 }
 
 /// The body of a request.
 struct Holding {
     body: Body,
+    requests: Requests,
     _tables: Option<Arc<Catalog>>,
 }
 
@@ -65,7 +86,14 @@ impl HttpBody for Holding {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        Pin::new(&mut self.body).poll_frame(context)
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        if let Some(bytes) = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref()) {
+            let read = self.requests.read(bytes);
+            if let Err(refused) = read {
+                return Poll::Ready(Some(Err(refused)));
+            }
+        }
+        Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {

@@ -34,6 +34,7 @@ mod planner;
 mod progress;
 mod protocol;
 mod proved;
+mod requests;
 mod ruling_out;
 mod safe;
 mod scan;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
+use datafusion::common::resources_err;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::TaskContext;
@@ -95,7 +96,7 @@ struct Work {
 async fn run(work: Work, stop: Stop, sender: mpsc::Sender<RecordBatch>) -> Result<()> {
     let Work { plan, tables, sql, sent } = work;
     // Its memory is kept to the end: by that the node knows that it works for somebody.
-    let (state, task) = sql.part(&tables);
+    let (state, task) = sql.part(&tables, &stop);
     let plan = expand::expand(plan, &tables, &state).await.map_err(told)?;
     let plan = yielding(plan, &stop)?;
     for missing in tables.missing_rows() {
@@ -194,7 +195,15 @@ impl ExecutionPlan for Task {
             sql: worker.sql.clone(),
             sent: Arc::clone(&sent),
         };
-        let work = worker.sql.workers().run(run(work, stop.clone(), sender));
+        let called_off = stop.clone();
+        let running = run(work, stop.clone(), sender);
+        let work = worker.sql.workers().run(async move {
+            tokio::select! {
+                biased;
+                () = called_off.called_off() => resources_err!("the operator is short of memory"),
+                ended = running => ended,
+            }
+        });
         let rows = Rows { batches, work, stop, _run: worker.running.begin() };
         let rows = stream::unfold(rows, |mut rows| async {
             let next = rows.next().await?;

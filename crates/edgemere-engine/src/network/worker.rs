@@ -31,7 +31,7 @@ use super::{gate, protocol};
 use crate::sql::{Catalog, Missing, Sql};
 
 /// How large a plan may be, in bytes.
-const PLAN_BYTES_MAX: usize = 64 << 20;
+pub(super) const PLAN_BYTES_MAX: usize = 64 << 20;
 
 /// Decides whether a caller may have tasks run: an error says why not.
 pub type Admission = Arc<dyn Fn(&Caller<'_>) -> Result<(), String> + Send + Sync>;

@@ -13,7 +13,7 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 
 use super::catalog::{CATALOG, Catalog};
 use super::physical::FILTER_RULES;
-use super::{forbidden, functions};
+use super::{bounds, rules};
 
 /// How many copies are kept that no query has.
 const SPARE_MAX: usize = 8;
@@ -43,6 +43,11 @@ impl Common {
         let context = SessionContext::new_with_state(state.build());
         register_functions(&context);
         let all = context.state();
+        let all = SessionStateBuilder::new_from_existing(all.clone())
+            .with_analyzer_rules(rules::analyzing(&all))
+            .with_optimizer_rules(rules::logical(&all))
+            .with_physical_optimizer_rules(rules::physical(all.physical_optimizers()))
+            .build();
         let rules = all.physical_optimizers().iter();
         let rules = rules.filter(|rule| !rule.name().starts_with(FILTER_RULES)).cloned().collect();
         let careful = SessionStateBuilder::new_from_existing(all.clone())
@@ -122,8 +127,7 @@ fn asked(mut state: SessionState, dbms: &str, tables: &Arc<Catalog>) -> SessionS
 
 /// Makes the functions of queries known to a session, and only those.
 fn register_functions(context: &SessionContext) {
-    forbidden::take_away(context);
-    functions::register(context);
+    bounds::install(context);
 }
 
 fn config(merge_bytes: usize) -> SessionConfig {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use datafusion::error::DataFusionError;
 use tokio::task::JoinError;
 
+use super::bounds::Excess;
 use crate::network;
 use crate::storage::{self, View};
 
@@ -180,6 +181,12 @@ pub enum Error {
     /// The query needs more memory than it may have.
     #[error("the query needs more memory than it may have")]
     OutOfMemory(#[source] DataFusionError),
+    /// The node has too little memory left for it.
+    #[error("the node is short of memory, and cannot answer this query now")]
+    ShortOfMemory,
+    /// An expression would make more than it may.
+    #[error(transparent)]
+    TooLarge(Excess),
     /// The query was ended because the node stops.
     #[error("the query was stopped")]
     Stopped,
@@ -257,6 +264,12 @@ impl Error {
             Self::TimeOut { .. } => {
                 Some("ask for less, or give it longer: max_time = SECONDS".into())
             }
+            Self::ShortOfMemory => Some("ask again in a few seconds, or ask for less".into()),
+            Self::TooLarge(_) => Some(
+                "make shorter texts or lists, or fewer of them in one query: each step of a query may \
+                 make so much of a batch of rows"
+                    .into(),
+            ),
             Self::OutOfMemory(_) => Some(
                 "ask for fewer columns or rows, or start the node with more --query-memory and room \
                  on its disk"

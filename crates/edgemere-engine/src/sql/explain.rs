@@ -6,9 +6,10 @@ use datafusion::physical_plan::{ExecutionPlan, displayable};
 
 use super::error::Error;
 use super::scope::Scope;
+use super::stop::Stop;
 use super::stream::lost;
 use super::views::{self, Names};
-use super::{Sql, dialect, few_rows};
+use super::{Sql, bounds, dialect, few_rows};
 use crate::network;
 
 /// How many bytes of a plan are kept. A query of many files or terms may have more.
@@ -33,7 +34,10 @@ impl Plan {
     ) -> Self {
         Self {
             logical: shortened(logical.display_indent().to_string(), PLAN_BYTES_MAX),
-            physical: shortened(displayable(physical).indent(false).to_string(), PLAN_BYTES_MAX),
+            physical: shortened(
+                without_folders(&displayable(physical).indent(false).to_string()),
+                PLAN_BYTES_MAX,
+            ),
             network,
         }
     }
@@ -94,8 +98,22 @@ impl Sql {
         &self,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> Result<T, Error> {
-        let mut running = self.workers.run(Box::pin(work));
-        running.join_next().await.ok_or(Error::Stopped)?.map_err(lost)?
+        let stop = Stop::after(self.limits.time);
+        let unwanted = stop.clone();
+        let mut running = self.workers.run(Box::pin(bounds::planning(stop.clone(), work)));
+        // Who does not wait any more ends the planning, too.
+        let _end = OnDrop(unwanted);
+        let planned = stop.wait(running.join_next()).await?;
+        planned.ok_or(Error::Stopped)?.map_err(lost)?.map_err(|error| stop.reason(error))
+    }
+}
+
+/// Ends the work of somebody who does not want it any more.
+struct OnDrop(Stop);
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        self.0.now();
     }
 }
 
@@ -115,6 +133,27 @@ pub(super) fn type_name(data_type: &DataType) -> String {
     }
 }
 
+/// A plan in which files are told by their table and name, and not by where they are on this machine.
+fn without_folders(plan: &str) -> String {
+    /// The name, and the folders of its table and database.
+    const PARTS: usize = 3;
+    let is_end = |c: char| c.is_whitespace() || "[]{},():=".contains(c);
+    let mut told = String::with_capacity(plan.len());
+    for word in plan.split_inclusive(is_end) {
+        let path = word.trim_end_matches(is_end);
+        let parts: Vec<_> = path.rsplit('/').take(PARTS).collect();
+        match path.ends_with(".parquet") && path.matches('/').count() >= PARTS {
+            true => {
+                let parts: Vec<_> = parts.into_iter().rev().collect();
+                told.push_str(&parts.join("/"));
+                told.push_str(word.get(path.len()..).unwrap_or_default());
+            }
+            false => told.push_str(word),
+        }
+    }
+    told
+}
+
 /// A text of so many bytes at most.
 pub(super) fn shortened(mut text: String, bytes_max: usize) -> String {
     if text.len() > bytes_max {
@@ -122,4 +161,18 @@ pub(super) fn shortened(mut text: String, bytes_max: usize) -> String {
         text.push('…');
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_tells_no_folder_of_the_machine() {
+        let plan = "DataSourceExec: file_groups={2 groups: [[home/x/rows/data/d/t/1.parquet:0..9], \
+                    [/home/x/rows/data/d/t/2.parquet]]}, projection=[a/b]";
+        let told = "DataSourceExec: file_groups={2 groups: [[d/t/1.parquet:0..9], \
+                    [d/t/2.parquet]]}, projection=[a/b]";
+        assert_eq!(without_folders(plan), told);
+    }
 }

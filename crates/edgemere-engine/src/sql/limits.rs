@@ -11,6 +11,9 @@ pub struct Limits {
     pub memory_bytes: usize,
     /// The memory of all queries together, in bytes.
     pub memory_total_bytes: usize,
+    /// The memory of the whole process, in bytes: near it queries are refused, then ended. The machine's
+    /// when it is not said.
+    pub process_bytes: Option<u64>,
     /// The disk space for what does not fit in memory, in bytes; none without any.
     pub spill_bytes: u64,
     /// How long a query may take when it does not say otherwise.
@@ -26,6 +29,7 @@ impl Default for Limits {
         Self {
             memory_bytes: 512 << 20,
             memory_total_bytes: 1 << 30,
+            process_bytes: None,
             spill_bytes: 16 << 30,
             time: Duration::from_secs(300),
             few_rows: 128 << 10,

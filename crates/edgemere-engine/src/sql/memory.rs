@@ -14,6 +14,8 @@ use datafusion::execution::memory_pool::{
     FairSpillPool, MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation,
 };
 
+use super::watch::Known;
+
 /// What all queries have together.
 #[derive(Debug)]
 pub(super) struct Total {
@@ -55,13 +57,27 @@ impl Total {
 pub(super) struct Share {
     own: FairSpillPool,
     total: Arc<Total>,
+    /// By what the node knows it when the memory is short.
+    known: Option<Known>,
 }
 
 impl Share {
     /// A share of so many bytes at most.
     pub(super) fn new(total: &Arc<Total>, limit_bytes: usize) -> Self {
         total.queries.fetch_add(1, Ordering::AcqRel);
-        Self { own: FairSpillPool::new(limit_bytes), total: Arc::clone(total) }
+        Self { own: FairSpillPool::new(limit_bytes), total: Arc::clone(total), known: None }
+    }
+
+    /// The share of a query that is ended when it holds the most while the memory is short.
+    pub(super) fn known_as(mut self, known: Option<Known>) -> Self {
+        self.known = known;
+        self
+    }
+
+    fn note(&self) {
+        if let Some(known) = &self.known {
+            known.used_bytes.store(self.own.reserved(), Ordering::Relaxed);
+        }
     }
 
     /// Whether the query would have more than its part of the total, with others that want theirs,
@@ -95,10 +111,12 @@ impl MemoryPool for Share {
     fn grow(&self, reservation: &MemoryReservation, additional: usize) {
         self.total.used_bytes.fetch_add(additional, Ordering::Relaxed);
         self.own.grow(reservation, additional);
+        self.note();
     }
 
     fn shrink(&self, reservation: &MemoryReservation, shrink: usize) {
         self.own.shrink(reservation, shrink);
+        self.note();
         self.total.used_bytes.fetch_sub(shrink, Ordering::Relaxed);
     }
 
@@ -115,7 +133,9 @@ impl MemoryPool for Share {
         self.total.take(additional).map_err(refused)?;
         self.own.try_grow(reservation, additional).inspect_err(|_| {
             self.total.used_bytes.fetch_sub(additional, Ordering::Relaxed);
-        })
+        })?;
+        self.note();
+        Ok(())
     }
 
     fn reserved(&self) -> usize {

@@ -20,6 +20,7 @@
 
 mod arrow_stream;
 mod batch;
+mod bounds;
 mod catalog;
 mod common;
 mod dialect;
@@ -28,7 +29,6 @@ mod explain;
 mod few_rows;
 mod files;
 mod first_rows;
-mod forbidden;
 mod functions;
 mod include;
 mod known;
@@ -44,11 +44,13 @@ mod queries;
 mod range;
 mod read;
 mod rows;
+mod rules;
 mod scope;
 mod session;
 mod shape;
 mod size;
 mod source;
+mod statement_size;
 mod stop;
 mod stream;
 mod tables;
@@ -57,6 +59,7 @@ mod times;
 mod validate;
 mod veil;
 mod views;
+mod watch;
 mod workers;
 mod yielding;
 mod zone;
@@ -77,6 +80,7 @@ use futures_util::FutureExt;
 
 pub use self::arrow_stream::ArrowStream;
 pub use self::batch::{Batch, Times};
+pub use self::bounds::Excess;
 pub(crate) use self::catalog::Catalog;
 use self::common::Common;
 pub use self::dialect::{condition, edgelake, results};
@@ -103,6 +107,7 @@ use self::stream::{Planned, failed};
 pub(crate) use self::tables::Tables;
 use self::validate::nearest;
 use self::views::Names;
+use self::watch::Watch;
 pub(crate) use self::workers::Workers;
 pub(crate) use self::yielding::yielding;
 pub use self::zone::Zone;
@@ -144,6 +149,7 @@ pub struct Sql {
     caller: Arc<str>,
     memory: Arc<Total>,
     workers: Arc<Workers>,
+    watch: Arc<Watch>,
 }
 
 impl Sql {
@@ -168,7 +174,8 @@ impl Sql {
             .build_arc()
             .map_err(Error::Plan)?;
         let memory = Arc::new(Total::new(limits.memory_total_bytes));
-        let workers = Arc::new(Workers::start().map_err(Error::Threads)?);
+        let workers = Workers::start().map_err(Error::Threads)?;
+        let watch = Watch::start(limits.process_bytes);
         let (queries, caller) = (Queries::default(), "".into());
         let tables = Arc::new(storage);
         let (remote, common, known) = (None, Arc::default(), Arc::default());
@@ -183,6 +190,7 @@ impl Sql {
             caller,
             memory,
             workers,
+            watch,
         })
     }
 
@@ -226,10 +234,16 @@ impl Sql {
     pub async fn ask(&self, dbms: &str, sql: &str, scope: &Scope) -> Result<Query, Error> {
         let progress = network::Progress::default();
         let ticket = self.queries.begin(&self.caller, dbms, sql, progress.clone());
+        if self.watch.is_short() {
+            ticket.failed(&Error::ShortOfMemory);
+            return Err(Error::ShortOfMemory);
+        }
         let stop = Stop::after(scope.time.unwrap_or(self.limits.time));
         let (this, dbms, sql) = (self.clone(), dbms.to_owned(), sql.to_owned());
         let (scope, end) = (scope.clone(), stop.clone());
+        let end_of_planning = stop.clone();
         let planning = async move { this.begin(&dbms, &sql, &scope, &end, &progress).await };
+        let planning = bounds::planning(end_of_planning, planning);
         Query::start(planning.boxed(), &self.workers, stop, ticket).await
     }
 
@@ -237,6 +251,18 @@ impl Sql {
     #[must_use]
     pub fn running(&self) -> usize {
         self.memory.queries()
+    }
+
+    /// Whether queries run: whether their threads have answered lately.
+    #[must_use]
+    pub fn answers(&self) -> bool {
+        self.workers.answer()
+    }
+
+    /// How many threads of queries were replaced because they did not answer, and have not ended.
+    #[must_use]
+    pub fn stuck_threads(&self) -> usize {
+        self.workers.stuck_threads()
     }
 
     /// How much memory queries have taken for what they do, in bytes.
@@ -259,7 +285,7 @@ impl Sql {
         stop: &Stop,
         progress: &network::Progress,
     ) -> Result<(Planned, Plan), Error> {
-        let mut session = self.session_for(dbms, scope.subset, progress)?;
+        let mut session = self.session_for(dbms, scope.subset, progress, Some(stop))?;
         let logical = self.optimized(&session, dbms, sql, scope).await?;
         few_rows::prepare(&mut session.state, &logical, self.limits.few_rows);
         let Steps { physical, plan } = session.steps(&logical).await?;
@@ -309,7 +335,7 @@ impl Sql {
 
     /// What a query is planned with that nobody runs.
     fn session(&self, dbms: &str) -> Result<Session, Error> {
-        self.session_for(dbms, false, &network::Progress::default())
+        self.session_for(dbms, false, &network::Progress::default(), None)
     }
 
     fn session_for(
@@ -317,10 +343,11 @@ impl Sql {
         dbms: &str,
         subset: bool,
         progress: &network::Progress,
+        stop: Option<&Stop>,
     ) -> Result<Session, Error> {
         let tables = Arc::new(self.snapshots(Missing::new(subset, progress)));
         let state = self.common().lend(dbms, &tables);
-        let (common, runtime) = (Arc::clone(self.common()), Arc::new(self.environment()));
+        let (common, runtime) = (Arc::clone(self.common()), Arc::new(self.environment(stop)));
         let job = self
             .remote
             .as_ref()
@@ -344,9 +371,13 @@ impl Sql {
     }
 
     /// What DataFusion plans and runs a part of another node's query with, in memory of its own.
-    pub(crate) fn part(&self, tables: &Arc<Catalog>) -> (SessionState, Arc<TaskContext>) {
+    pub(crate) fn part(
+        &self,
+        tables: &Arc<Catalog>,
+        stop: &Stop,
+    ) -> (SessionState, Arc<TaskContext>) {
         let state = self.common().part(tables);
-        let task = session::task(&state, Arc::new(self.environment()));
+        let task = session::task(&state, Arc::new(self.environment(Some(stop))));
         (state, task)
     }
 
@@ -358,8 +389,9 @@ impl Sql {
     }
 
     /// What one query runs in: memory of its own, and all else as every query.
-    fn environment(&self) -> RuntimeEnv {
-        let share = Share::new(&self.memory, self.limits.memory_bytes);
+    fn environment(&self, stop: Option<&Stop>) -> RuntimeEnv {
+        let known = stop.map(|stop| self.watch.begin(stop));
+        let share = Share::new(&self.memory, self.limits.memory_bytes).known_as(known);
         let pool = TrackConsumersPool::new(share, CONSUMERS_NAMED);
         RuntimeEnv { memory_pool: Arc::new(pool), ..RuntimeEnv::clone(&self.runtime) }
     }

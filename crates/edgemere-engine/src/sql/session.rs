@@ -15,7 +15,7 @@ use super::catalog::Catalog;
 use super::common::{Common, Lent};
 use super::error::Error;
 use super::explain::Plan;
-use super::physical;
+use super::{bounds, physical};
 use crate::network::{self, Explained, Job};
 
 /// What one query is planned and run with.
@@ -59,7 +59,7 @@ impl Session {
 
     /// A better plan for the same.
     pub(super) fn optimized(&self, plan: &LogicalPlan) -> Result<LogicalPlan, Error> {
-        self.state.optimize(plan).map_err(Error::Plan)
+        self.state.optimize(plan).and_then(bounds::bounded_plan).map_err(Error::Plan)
     }
 
     /// The steps of an optimized plan. On the network they are divided between the operators and this

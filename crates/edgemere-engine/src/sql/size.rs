@@ -11,6 +11,7 @@ use datafusion::logical_expr::{Distinct, Expr, LogicalPlan};
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, Statement, Visit, Visitor};
 
 use super::error::Error;
+use super::statement_size::COLUMNS_MAX;
 
 /// How many steps may stand one on the other.
 const DEPTH_MAX: usize = 400;
@@ -23,6 +24,12 @@ const QUERIES_MAX: usize = 8;
 
 /// How many terms a result may be made of, with all that its columns stand for.
 const TERMS_MAX: usize = 10_000;
+
+/// How many terms all results of a step may be made of.
+const ALL_TERMS_MAX: usize = 50_000;
+
+/// How many bytes of constants count as one term more.
+const TERM_BYTES: usize = 4 << 10;
 
 /// Refuses a statement whose names stand for too many tables: already planning looks at each.
 pub(super) fn check_names(statement: &Statement) -> Result<(), Error> {
@@ -113,10 +120,14 @@ impl Count {
     fn terms(&mut self, plan: &LogicalPlan, below: Vec<usize>) -> Terms {
         match plan {
             LogicalPlan::Projection(projection) => {
+                self.limit("columns in a result", projection.expr.len(), COLUMNS_MAX);
                 let mut columns = Vec::with_capacity(projection.expr.len());
+                let mut all = 0_usize;
                 for expr in &projection.expr {
                     let terms = terms(expr, &projection.input, &below)?;
                     self.limit("terms in a result", terms, TERMS_MAX);
+                    all = all.saturating_add(terms);
+                    self.limit("terms in all results", all, ALL_TERMS_MAX);
                     columns.push(terms);
                 }
                 Ok(columns)
@@ -147,6 +158,7 @@ fn terms(expr: &Expr, input: &LogicalPlan, below: &[usize]) -> Result<usize, Dat
                 let place = input.schema().maybe_index_of_column(column);
                 place.and_then(|place| below.get(place).copied()).unwrap_or(1)
             }
+            Expr::Literal(value, _) => 1 + value.size() / TERM_BYTES,
             _ => 1,
         };
         count = count.saturating_add(terms);

@@ -15,22 +15,35 @@ use arrow::datatypes::{DataType, Schema};
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::PhysicalExpr;
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::error::Error;
+
+/// The longest time that a query may be given: a clock has an end.
+const TIME_MAX: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// When a query is to stop: when its time is over, or nobody wants it any more.
 #[derive(Clone, Debug)]
 pub(crate) struct Stop {
     time: Duration,
     end: Instant,
-    unwanted: Arc<AtomicBool>,
+    state: Arc<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    unwanted: AtomicBool,
+    /// Whether it was the memory of the node that ended it.
+    for_memory: AtomicBool,
+    called_off: Notify,
 }
 
 impl Stop {
     /// The time begins now.
     pub(crate) fn after(time: Duration) -> Self {
-        Self { time, end: Instant::now() + time, unwanted: Arc::default() }
+        let time = time.min(TIME_MAX);
+        Self { time, end: Instant::now() + time, state: Arc::default() }
     }
 
     /// Waits for something until the time is over.
@@ -50,19 +63,40 @@ impl Stop {
 
     /// Why a query really failed: what fails because the time is over is not at fault.
     pub(super) fn reason(&self, error: Error) -> Error {
-        match Instant::now() >= self.end {
-            true => self.time_out(),
-            false => error,
+        match (self.was_for_memory(), Instant::now() >= self.end) {
+            (true, _) => Error::ShortOfMemory,
+            (_, true) => self.time_out(),
+            _ => error,
+        }
+    }
+
+    /// The memory of the node is short, and the query holds the most of it.
+    pub(super) fn for_memory(&self) {
+        self.state.for_memory.store(true, Ordering::Relaxed);
+        self.now();
+        self.state.called_off.notify_waiters();
+        self.state.called_off.notify_one();
+    }
+
+    pub(super) fn was_for_memory(&self) -> bool {
+        self.state.for_memory.load(Ordering::Relaxed)
+    }
+
+    /// Waits until the query is ended for the memory of the node.
+    pub(crate) async fn called_off(&self) {
+        while !self.was_for_memory() {
+            self.state.called_off.notified().await;
         }
     }
 
     /// Nobody wants the query any more.
     pub(crate) fn now(&self) {
-        self.unwanted.store(true, Ordering::Relaxed);
+        self.state.unwanted.store(true, Ordering::Relaxed);
     }
 
-    fn is_now(&self) -> bool {
-        self.unwanted.load(Ordering::Relaxed) || Instant::now() >= self.end
+    /// Whether it is to stop.
+    pub(super) fn is_now(&self) -> bool {
+        self.state.unwanted.load(Ordering::Relaxed) || Instant::now() >= self.end
     }
 }
 

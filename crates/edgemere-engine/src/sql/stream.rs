@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinError, JoinSet};
 
 use super::batch::Batch;
+use super::bounds::{Excess, value_bytes};
 use super::catalog::Catalog;
 use super::error::Error;
 use super::explain::Plan;
@@ -30,6 +31,9 @@ use crate::network;
 
 /// How many batches are ready before anyone takes them.
 const BATCHES_READY: usize = 1;
+
+/// How many bytes of values are handed over at once, but for a single row of more.
+const BYTES_HANDED_OVER: usize = 16 << 20;
 
 /// A query that is ready to run.
 pub(super) struct Planned {
@@ -81,6 +85,7 @@ impl Query {
             let ended = tokio::select! {
                 biased;
                 () = cancelled => Err(Error::Cancelled),
+                () = time.called_off() => Err(Error::ShortOfMemory),
                 ended = time.wait(work) => ended.flatten(),
             };
             ended.map_err(|error| time.reason(error))
@@ -178,12 +183,31 @@ impl Drop for Query {
 async fn pump(planned: Planned, sender: mpsc::Sender<RecordBatch>) -> Result<(), Error> {
     let Planned { mut batches, counted: _counted, tables: _tables } = planned;
     while let Some(batch) = batches.next().await {
-        let batch = batch.map_err(failed)?;
-        if batch.num_rows() > 0 && sender.send(batch).await.is_err() {
-            break;
+        let mut rest = batch.map_err(failed)?;
+        while rest.num_rows() > 0 {
+            let rows = rows_handed_over(&rest);
+            let piece = rest.slice(0, rows);
+            rest = rest.slice(rows, rest.num_rows() - rows);
+            if sender.send(piece).await.is_err() {
+                return Ok(());
+            }
         }
     }
     Ok(())
+}
+
+/// How many rows of a batch are handed over at once. A value may be in memory once and in many rows:
+/// whoever writes them out has it as often as it is there.
+fn rows_handed_over(batch: &RecordBatch) -> usize {
+    let mut rows = batch.num_rows();
+    loop {
+        let piece = batch.slice(0, rows);
+        let bytes = piece.columns().iter().map(|column| value_bytes(column)).sum::<usize>();
+        match bytes <= BYTES_HANDED_OVER || rows <= 1 {
+            true => return rows,
+            false => rows /= 2,
+        }
+    }
 }
 
 /// The next batch, or how the work ended.
@@ -217,6 +241,9 @@ pub(super) fn failed(error: DataFusionError) -> Error {
     }
     if let Some(error) = missing::find(&error) {
         return Error::Storage(error);
+    }
+    if let Some(excess) = Excess::find(&error) {
+        return Error::TooLarge(excess.clone());
     }
     match error.find_root() {
         DataFusionError::ResourcesExhausted(_) => Error::OutOfMemory(error),

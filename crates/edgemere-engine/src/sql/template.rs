@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::dialect::{self, Reading, offset, tokenize};
 pub use super::error::Error;
+use super::statement_size;
 
 /// How a hole stands in SQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +71,7 @@ pub fn inside_tokens(sql: &str, places: &[Range<usize>]) -> Result<Vec<bool>, Er
 /// A query that consists of nothing but reading, by its grammar.
 pub fn check(sql: &str) -> Result<(), Error> {
     match Reading::of(sql)?.query() {
-        Some(_) => Ok(()),
+        Some(query) => statement_size::check(query),
         None => Err(Error::NotReadOnly { what: "the statement".into() }),
     }
 }

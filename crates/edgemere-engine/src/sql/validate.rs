@@ -12,11 +12,12 @@ use datafusion::sql::sqlparser::ast::{Query, Select, SetExpr, Statement, Visit, 
 use super::error::Error;
 use super::tables::Tables;
 use super::views::Names;
-use super::{membership, size};
+use super::{bounds, membership, size, statement_size};
 
 /// The plan of a statement that only reads.
 pub(super) async fn plan(names: Names<'_>, statement: Statement) -> Result<LogicalPlan, Error> {
     only_reads(&statement)?;
+    statement_size::check(&statement)?;
     size::check_names(&statement)?;
     if !names.known().databases().iter().any(|one| one == names.dbms) {
         return Err(unknown_table(names.known(), names.dbms, ""));
@@ -25,6 +26,7 @@ pub(super) async fn plan(names: Names<'_>, statement: Statement) -> Result<Logic
     names.resolve(&statement).await?;
     let state = names.session.state_in(names.dbms);
     let plan = state.statement_to_plan(statement).await.map_err(plan_error)?;
+    let plan = bounds::bounded_plan(plan).map_err(Error::Plan)?;
     size::check(&plan)?;
     // The statement is a query by its grammar; this proves it of everything inside.
     SQLOptions::new()

@@ -14,6 +14,7 @@ use datafusion::physical_plan::joins::utils::JoinFilter;
 use datafusion::physical_plan::joins::{NestedLoopJoinExec, NestedLoopJoinExecBuilder};
 use datafusion::physical_plan::unnest::UnnestExec;
 
+use super::bounds;
 use super::stop::{Stop, Stoppable};
 
 /// A plan whose operators yield, and end when they are to stop.
@@ -26,6 +27,7 @@ pub(crate) fn yielding(
             Some(join) => stoppable(join, stop)?,
             None => plan,
         };
+        let plan = bounds::metered(plan, stop)?;
         Ok(match multiplies(plan.as_ref()) {
             true => Transformed::yes(Arc::new(CooperativeExec::new(plan)) as _),
             false => Transformed::no(plan),

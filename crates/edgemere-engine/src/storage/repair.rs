@@ -79,6 +79,7 @@ fn write(folder: &Arc<Folder>, mut plan: Plan, report: &mut Repair) -> Result<()
             sequence: sequence + 1,
             next_table: plan.next_table,
             next_file: plan.next_file,
+            digest: None,
             storage: Some(storage),
         },
     )?;

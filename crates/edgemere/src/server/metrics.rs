@@ -26,6 +26,7 @@ pub(super) struct Metrics {
     queries: Gauge,
     query_memory: Gauge,
     query_spill: Gauge,
+    stuck_threads: Gauge,
     job_disk: Gauge,
     bodies: Arc<Bodies>,
     body_memory: Gauge,
@@ -59,6 +60,7 @@ impl Metrics {
             queries: Gauge::default(),
             query_memory: Gauge::default(),
             query_spill: Gauge::default(),
+            stuck_threads: Gauge::default(),
             job_disk: Gauge::default(),
             bodies,
             body_memory: Gauge::default(),
@@ -94,6 +96,11 @@ impl Metrics {
             "Disk space of what does not fit in the memory of queries",
             Unit::Bytes,
             metrics.query_spill.clone(),
+        );
+        registry.register(
+            "sql_stuck_threads",
+            "Threads of queries that were replaced because they did not answer",
+            metrics.stuck_threads.clone(),
         );
         registry.register_with_unit(
             "job_disk",
@@ -159,6 +166,7 @@ impl Metrics {
         self.queries.set(sql.running().try_into().unwrap_or(i64::MAX));
         self.query_memory.set(sql.memory_used_bytes().try_into().unwrap_or(i64::MAX));
         self.query_spill.set(sql.spilled_bytes().try_into().unwrap_or(i64::MAX));
+        self.stuck_threads.set(sql.stuck_threads().try_into().unwrap_or(i64::MAX));
         self.job_disk.set(node.engine().jobs().bytes().try_into().unwrap_or(i64::MAX));
         self.body_memory.set(self.bodies.taken_bytes().try_into().unwrap_or(i64::MAX));
         let held = node.engine().storage().stats().total;

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use crate::support::{edgemere, parts, run};
 
 /// A value of every key that is not its default: as a flag, and as TOML.
-const VALUES: [(&str, &str, &str); 32] = [
+const VALUES: [(&str, &str, &str); 33] = [
     ("name", "plant 1", "\"plant 1\""),
     ("role", "master,query", "[\"master\", \"query\"]"),
     ("data", "/d", "\"/d\""),
@@ -37,6 +37,7 @@ const VALUES: [(&str, &str, &str); 32] = [
     ("body-memory", "32MiB", "\"32MiB\""),
     ("fresh-memory", "8MiB", "\"8MiB\""),
     ("compact-memory", "9MiB", "\"9MiB\""),
+    ("disk-reserve", "10MiB", "\"10MiB\""),
     ("node", "http://127.0.0.1:4", "\"http://127.0.0.1:4\""),
     ("log", "debug", "\"debug\""),
     ("log-format", "json", "\"json\""),

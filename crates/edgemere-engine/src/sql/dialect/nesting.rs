@@ -22,8 +22,14 @@ pub(crate) const QUERIES_MAX: usize = 100;
 /// How many times WITH may be in a statement: names are looked up again for each that stands around.
 pub(crate) const WITHS_MAX: usize = 10;
 
+/// How many words and signs a statement may have: a parser takes much more memory than its text.
+const TOKENS_MAX: usize = 500_000;
+
 /// Refuses a statement that is nested too deeply.
 pub(super) fn check(tokens: &[TokenWithSpan]) -> Result<(), Error> {
+    if tokens.len() > TOKENS_MAX {
+        return Err(Error::TooComplex { what: "words and signs", limit: TOKENS_MAX });
+    }
     let mut levels = vec![Level::default()];
     let (mut queries, mut withs) = (0, 0);
     let mut previous = &Token::EOF;

@@ -7,6 +7,7 @@ mod time_bin;
 mod time_difference;
 
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, TimeUnit};
@@ -14,15 +15,14 @@ use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
-use datafusion::prelude::SessionContext;
 
 pub(super) use self::format_time::check as check_time_format;
 pub(super) use self::format_value::check as check_number_format;
 pub(super) use self::time_difference::clock;
 use crate::schema::told;
 
-/// Makes the functions known to a session.
-pub(super) fn register(context: &SessionContext) {
+/// All of them.
+pub(super) fn all() -> Vec<Arc<ScalarUDF>> {
     let functions = [
         format_time::FUNCTION,
         format_value::FUNCTION,
@@ -30,9 +30,8 @@ pub(super) fn register(context: &SessionContext) {
         time_bin::FUNCTION,
         time_difference::FUNCTION,
     ];
-    for definition in functions {
-        context.register_udf(ScalarUDF::new_from_impl(Function::new(definition)));
-    }
+    let functions = functions.into_iter().map(Function::new).map(ScalarUDF::new_from_impl);
+    functions.map(Arc::new).collect()
 }
 
 /// A function: its name, what it takes, what it gives and what it does.

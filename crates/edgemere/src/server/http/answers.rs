@@ -91,6 +91,9 @@ pub(super) async fn answers(
 const HINT: &str =
     "send {\"command\": \"sql DBMS SELECT …\", \"destination\": \"network\", \"rows\": 100}";
 
+/// The longest time that is waited for an answer, whatever was asked for.
+const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 3600);
+
 fn request(state: &State, question: &Question) -> Result<Request, Failure> {
     let timeout = question.timeout_s.map(Duration::try_from_secs_f64).transpose();
     let timeout = timeout
@@ -98,7 +101,7 @@ fn request(state: &State, question: &Question) -> Result<Request, Failure> {
     Ok(Request {
         destination: question.destination.clone().filter(|destination| !destination.is_empty()),
         subset: question.subset,
-        timeout,
+        timeout: timeout.map(|time| time.min(TIMEOUT_MAX)),
         ..Request::new(question.command.clone(), principal(state))
     })
 }

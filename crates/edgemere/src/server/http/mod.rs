@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, State as Shared};
-use axum::http::header;
+use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::{any, get, post, put};
 use serde_json::json;
@@ -60,6 +60,7 @@ pub(super) fn router(state: &Arc<State>, mcp: &Mcp) -> Router {
         .route("/page.css", get(page::style))
         .route("/page.js", get(page::script))
         .route("/health", get(health))
+        .route("/health/live", get(|| async { json_body(&json!({ "status": "ok" })) }))
         .route("/api/status", get(|| async { json_body(&json!({ "status": "ok" })) }))
         .route("/metrics", get(metrics))
         .route("/api/v1/sql", post(sql::query))
@@ -77,13 +78,20 @@ pub(super) fn router(state: &Arc<State>, mcp: &Mcp) -> Router {
         .layer(layers)
 }
 
+/// Whether the node answers as it should: also whether its queries run, as the engine's last probe
+/// found.
 async fn health(Shared(state): Shared<Arc<State>>) -> impl IntoResponse {
-    json_body(&json!({
-        "status": "ok",
+    let (status, told) = match state.node.engine().sql().answers() {
+        true => (StatusCode::OK, "ok"),
+        false => (StatusCode::SERVICE_UNAVAILABLE, "queries do not run"),
+    };
+    let body = json_body(&json!({
+        "status": told,
         "node": state.node.assigned_name(),
         "version": edgemere_command::VERSION,
         "policies": state.node.ledger().len(),
-    }))
+    }));
+    (status, body)
 }
 
 async fn metrics(Shared(state): Shared<Arc<State>>) -> impl IntoResponse {

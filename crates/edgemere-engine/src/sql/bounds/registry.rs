@@ -1,0 +1,184 @@
+//! The functions that queries have: those that are declared, with bounds where they can grow.
+//!
+//! A plan does not get all of its functions by name: DataFusion's own planners and rules put them in.
+//! So every plan is gone through, and has its functions exchanged for those with bounds.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{Result, ScalarValue, plan_err};
+use datafusion::execution::SessionStateDefaults;
+use datafusion::logical_expr::expr::{AggregateFunction, ScalarFunction, WindowFunction};
+use datafusion::logical_expr::{Expr, LogicalPlan, ScalarUDF, WindowFunctionDefinition};
+use datafusion::prelude::SessionContext;
+
+use super::function::{Bounded, check_type};
+use super::growth::declared;
+
+/// How many values an estimate of percentiles may go by.
+const CENTROIDS_MAX: u64 = 10_000;
+
+/// Functions that stand in FROM, and make as many rows as a number says.
+const TABLE_FUNCTIONS: [&str; 2] = ["range", "generate_series"];
+
+/// The functions with bounds, by all of their names.
+fn functions() -> &'static HashMap<String, Arc<ScalarUDF>> {
+    static FUNCTIONS: OnceLock<HashMap<String, Arc<ScalarUDF>>> = OnceLock::new();
+    FUNCTIONS.get_or_init(|| {
+        let known = SessionStateDefaults::default_scalar_functions();
+        known.iter().chain(&super::super::functions::all()).flat_map(named).collect()
+    })
+}
+
+/// A function with bounds, under all of its names; under none when it does not need them.
+fn named(function: &Arc<ScalarUDF>) -> Vec<(String, Arc<ScalarUDF>)> {
+    let Some(known) = declared(function.name()).filter(|known| known.is_bounded()) else {
+        return vec![];
+    };
+    let bounded = Arc::new(ScalarUDF::new_from_impl(Bounded::new(function.inner(), known)));
+    let names =
+        std::iter::once(function.name()).chain(function.aliases().iter().map(String::as_str));
+    names.map(|name| (name.to_owned(), Arc::clone(&bounded))).collect()
+}
+
+/// Gives a session the functions of queries, and takes all others away.
+pub(in crate::sql) fn install(context: &SessionContext) {
+    for function in super::super::functions::all() {
+        context.register_udf(ScalarUDF::clone(&function));
+    }
+    let registered: Vec<_> = context.state().scalar_functions().values().cloned().collect();
+    for function in registered {
+        match (declared(function.name()), functions().get(function.name())) {
+            (None, _) => {
+                context.deregister_udf(function.name());
+            }
+            (Some(_), Some(bounded)) => context.register_udf(ScalarUDF::clone(bounded)),
+            (Some(_), None) => {}
+        }
+    }
+    TABLE_FUNCTIONS.iter().for_each(|name| context.deregister_udtf(name));
+}
+
+/// A plan whose functions have bounds.
+pub(in crate::sql) fn bounded_plan(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let plan = plan.transform_up_with_subqueries(|step| step.map_expressions(bounded))?;
+    Ok(plan.data)
+}
+
+/// An expression whose functions have bounds.
+pub(super) fn bounded(expression: Expr) -> Result<Transformed<Expr>> {
+    expression.transform_up(|part| match part {
+        Expr::ScalarFunction(call) => exchanged(call),
+        Expr::AggregateFunction(call) => {
+            check_aggregate(&call)?;
+            Ok(Transformed::no(Expr::AggregateFunction(call)))
+        }
+        Expr::WindowFunction(call) => {
+            check_window(&call)?;
+            Ok(Transformed::no(Expr::WindowFunction(call)))
+        }
+        Expr::Cast(cast) => {
+            check_type(cast.field.data_type())?;
+            Ok(Transformed::no(Expr::Cast(cast)))
+        }
+        Expr::TryCast(cast) => {
+            check_type(cast.field.data_type())?;
+            Ok(Transformed::no(Expr::TryCast(cast)))
+        }
+        other => Ok(Transformed::no(other)),
+    })
+}
+
+fn exchanged(mut call: ScalarFunction) -> Result<Transformed<Expr>> {
+    if declared(call.func.name()).is_none() {
+        return plan_err!("there is no function \"{}\"", call.func.name());
+    }
+    match functions().get(call.func.name()) {
+        Some(bounded) if !call.func.inner().is::<Bounded>() => {
+            call.func = Arc::clone(bounded);
+            Ok(Transformed::yes(Expr::ScalarFunction(call)))
+        }
+        _ => Ok(Transformed::no(Expr::ScalarFunction(call))),
+    }
+}
+
+/// What keeps as many values as a number says has a limit of them.
+fn check_aggregate(call: &AggregateFunction) -> Result<()> {
+    if !call.func.name().starts_with("approx_percentile") {
+        return Ok(());
+    }
+    let is_large = |argument: &Expr| {
+        let Expr::Literal(number, _) = argument else { return false };
+        number.data_type().is_integer()
+            && number.cast_to(&arrow::datatypes::DataType::UInt64).is_ok_and(
+                |number| matches!(number, ScalarValue::UInt64(Some(n)) if n > CENTROIDS_MAX),
+            )
+    };
+    match call.params.args.iter().any(is_large) {
+        true => plan_err!("{} goes by {CENTROIDS_MAX} values at most", call.func.name()),
+        false => Ok(()),
+    }
+}
+
+/// A list of all rows, in every row, would be as large as the square of the rows.
+fn check_window(call: &WindowFunction) -> Result<()> {
+    match &call.fun {
+        WindowFunctionDefinition::AggregateUDF(function)
+            if matches!(function.name(), "array_agg" | "string_agg") =>
+        {
+            plan_err!("{} with OVER is not supported: join the groups instead", function.name())
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Functions of DataFusion that queries do not have: they make as much as a number says, tell of
+    /// files, or are for types that no table has.
+    const NOT_OFFERED: [&str; 16] = [
+        "array_repeat",
+        "array_resize",
+        "arrow_field",
+        "arrow_metadata",
+        "cast_to_type",
+        "file_row_index",
+        "generate_series",
+        "input_file_name",
+        "range",
+        "repeat",
+        "try_cast_to_type",
+        "union_extract",
+        "union_tag",
+        "with_metadata",
+        "gen_series",
+        "array_transform",
+    ];
+
+    #[test]
+    fn every_function_of_a_session_is_declared_and_has_bounds_if_it_can_grow() {
+        let context = SessionContext::new();
+        install(&context);
+        let state = context.state();
+        let mut bounded = 0;
+        for (name, function) in state.scalar_functions() {
+            let known = declared(function.name()).unwrap_or_else(|| panic!("{name} is offered"));
+            assert_eq!(function.inner().is::<Bounded>(), known.is_bounded(), "{name}");
+            bounded += usize::from(known.is_bounded());
+        }
+        assert!(bounded > 60, "{bounded}");
+    }
+
+    #[test]
+    fn what_is_not_offered_is_known_not_to_be() {
+        let functions = SessionStateDefaults::default_scalar_functions();
+        for function in functions.iter().chain(&super::super::super::functions::all()) {
+            let name = function.name();
+            let is_offered = declared(name).is_some();
+            assert_eq!(is_offered, !NOT_OFFERED.contains(&name), "decide about \"{name}\"");
+        }
+    }
+}

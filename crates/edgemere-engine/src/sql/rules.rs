@@ -1,0 +1,93 @@
+//! Rules that change nothing, and end the planning of a query that is to stop. One stands before each
+//! of DataFusion's rules: otherwise a query whose time is over would be planned to the end.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::tree_node::Transformed;
+use datafusion::config::ConfigOptions;
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::optimizer::analyzer::AnalyzerRule;
+use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::ExecutionPlan;
+
+use super::bounds::check_stop;
+
+const NAME: &str = "stop";
+
+/// Looks whether the query that is planned is to stop.
+#[derive(Debug)]
+struct StopRule;
+
+impl OptimizerRule for StopRule {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn supports_rewrite(&self) -> bool {
+        true
+    }
+
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        _: &dyn OptimizerConfig,
+    ) -> Result<Transformed<LogicalPlan>> {
+        check_stop()?;
+        Ok(Transformed::no(plan))
+    }
+}
+
+impl AnalyzerRule for StopRule {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        check_stop()?;
+        Ok(plan)
+    }
+}
+
+impl PhysicalOptimizerRule for StopRule {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        check_stop()?;
+        Ok(plan)
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// The optimizer's rules of a state, with one before each that may end them.
+pub(super) fn logical(state: &SessionState) -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+    let stop: Arc<dyn OptimizerRule + Send + Sync> = Arc::new(StopRule);
+    let rules = state.optimizer().rules.iter();
+    rules.flat_map(|rule| [Arc::clone(&stop), Arc::clone(rule)]).collect()
+}
+
+/// The analyzer's.
+pub(super) fn analyzing(state: &SessionState) -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
+    let stop: Arc<dyn AnalyzerRule + Send + Sync> = Arc::new(StopRule);
+    let rules = state.analyzer().rules.iter();
+    rules.flat_map(|rule| [Arc::clone(&stop), Arc::clone(rule)]).collect()
+}
+
+/// Those of the steps.
+pub(super) fn physical(
+    rules: &[Arc<dyn PhysicalOptimizerRule + Send + Sync>],
+) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    let stop: Arc<dyn PhysicalOptimizerRule + Send + Sync> = Arc::new(StopRule);
+    rules.iter().flat_map(|rule| [Arc::clone(&stop), Arc::clone(rule)]).collect()
+}

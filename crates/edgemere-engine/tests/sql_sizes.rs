@@ -64,7 +64,7 @@ async fn what_is_within_the_limits_is_answered() {
         format!("select count(*) from t group by cube({})", grouped(5)),
         format!("select count(*) from t group by rollup({})", grouped(20)),
         format!("select {} from t", columns(600)),
-        "select *, * from t a join t b on a.n = b.n".to_owned(),
+        "select a.*, b.n as other from t a join t b on a.n = b.n".to_owned(),
     ] {
         let mut query = engine.sql().query("d", &sql, None).await.unwrap();
         while let Some(batch) = query.next().await {

@@ -23,14 +23,16 @@ pub(crate) fn yielding(
     stop: &Stop,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     plan.transform_up(|plan| {
+        let (before, multiplies) = (Arc::clone(&plan), multiplies(plan.as_ref()));
         let plan = match plan.downcast_ref::<NestedLoopJoinExec>() {
             Some(join) => stoppable(join, stop)?,
             None => plan,
         };
         let plan = bounds::metered(plan, stop)?;
-        Ok(match multiplies(plan.as_ref()) {
-            true => Transformed::yes(Arc::new(CooperativeExec::new(plan)) as _),
-            false => Transformed::no(plan),
+        Ok(match (multiplies, Arc::ptr_eq(&before, &plan)) {
+            (true, _) => Transformed::yes(Arc::new(CooperativeExec::new(plan)) as _),
+            (false, false) => Transformed::yes(plan),
+            (false, true) => Transformed::no(plan),
         })
     })
     .data()

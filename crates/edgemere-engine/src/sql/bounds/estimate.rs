@@ -109,8 +109,8 @@ pub(super) struct Arguments<'a> {
 
 impl Arguments<'_> {
     pub(super) fn new(values: &[ColumnarValue], rows: usize) -> Arguments<'_> {
-        let is_constant = values.iter().all(|value| matches!(value, ColumnarValue::Scalar(_)));
-        Arguments { values, rows: if is_constant { 1 } else { rows } }
+        // A constant is there in every row as soon as it meets a column.
+        Arguments { values, rows: rows.max(1) }
     }
 
     /// The bytes of all arguments, those that are the same in every row as often as there are rows.

@@ -101,7 +101,8 @@ impl Bounded {
 
     /// How long each row takes, or that it would take too long.
     fn costs(&self, call: &ScalarFunctionArgs) -> Result<Vec<usize>> {
-        let arguments = Arguments::new(&call.args, call.number_rows);
+        let is_constant = call.args.iter().all(|one| matches!(one, ColumnarValue::Scalar(_)));
+        let arguments = Arguments::new(&call.args, if is_constant { 1 } else { call.number_rows });
         let (first, second) = (arguments.sizes_of(0), arguments.sizes_of(1));
         let (longest, pattern) = (first.iter().max(), second.iter().max());
         let (longest, pattern) =

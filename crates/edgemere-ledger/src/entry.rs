@@ -12,6 +12,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::identity::hex;
+use crate::network::Network;
+use crate::snapshot::{Part, Rest};
 use crate::{Policy, Position};
 
 /// The hash before the first entry.
@@ -38,11 +40,28 @@ pub(crate) enum Change {
         put: Vec<Arc<Policy>>,
         /// The master's position.
         at: Position,
+        /// The master's network, when it was not known before.
+        network: Option<Network>,
     },
+    /// Puts policies that another node has made.
+    Adopt {
+        /// The policies.
+        policies: Vec<Arc<Policy>>,
+        /// The node that made them.
+        by: String,
+    },
+    /// Says which network this is the ledger of.
+    Network(Network),
+    /// Ends being a copy: this ledger is the network's from here on.
+    Promote(Network),
+    /// The next history of the master is taken, whatever it drops.
+    Accept,
+    /// A part of what all entries before came to, in place of them. Only at the begin of a log.
+    Snapshot(Part),
 }
 
 /// The JSON of an entry as it is written.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Written<'a> {
     seq: u64,
     time: &'a str,
@@ -55,6 +74,16 @@ struct Written<'a> {
     ids: Option<&'a [String]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<&'a Position>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network: Option<&'a Network>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origins: Option<&'a [(String, String)]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outbox: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rest: Option<&'a Rest>,
 }
 
 /// The JSON of an entry as it is read. An unknown key is an error: it may carry what this version
@@ -70,45 +99,121 @@ struct Read {
     policies: Option<Vec<Value>>,
     ids: Option<Vec<String>>,
     at: Option<Position>,
+    by: Option<String>,
+    network: Option<Network>,
+    origins: Option<Vec<(String, String)>>,
+    outbox: Option<Vec<String>>,
+    rest: Option<Rest>,
+}
+
+impl Read {
+    /// The keys that are there beside those of every entry.
+    fn keys(&self) -> Vec<&'static str> {
+        let keys = [
+            ("policy", self.policy.is_some()),
+            ("policies", self.policies.is_some()),
+            ("ids", self.ids.is_some()),
+            ("at", self.at.is_some()),
+            ("by", self.by.is_some()),
+            ("network", self.network.is_some()),
+            ("origins", self.origins.is_some()),
+            ("outbox", self.outbox.is_some()),
+            ("rest", self.rest.is_some()),
+        ];
+        keys.into_iter().filter_map(|(key, is_there)| is_there.then_some(key)).collect()
+    }
+
+    /// The policy or the policies, of which there is one of both.
+    fn policies(&mut self) -> Result<Vec<Arc<Policy>>, String> {
+        let one = self.policy.take();
+        one.into_iter().chain(self.policies.take().unwrap_or_default()).map(policy_of).collect()
+    }
 }
 
 /// Writes an entry as JSON.
 pub(crate) fn encode(seq: u64, time: &str, change: &Change) -> serde_json::Result<String> {
-    let op = match change {
-        Change::Put(_) => "put",
-        Change::Send(_) => "send",
-        Change::Drop(_) => "drop",
-        Change::Follow { .. } => "follow",
-    };
-    let mut written = Written { seq, time, op, policy: None, policies: None, ids: None, at: None };
+    let mut written = Written { seq, time, op: operation(change), ..Written::default() };
     match change {
-        Change::Put(policies) | Change::Send(policies) => match policies.as_slice() {
-            [policy] => written.policy = Some(policy),
-            all => written.policies = Some(all.iter().map(AsRef::as_ref).collect()),
-        },
+        Change::Put(policies) | Change::Send(policies) => written.put(policies),
         Change::Drop(ids) => written.ids = Some(ids),
-        Change::Follow { drop, put, at } => {
+        Change::Follow { drop, put, at, network } => {
             written.ids = Some(drop);
             written.policies = Some(put.iter().map(AsRef::as_ref).collect());
             written.at = Some(at);
+            written.network = network.as_ref();
+        }
+        Change::Adopt { policies, by } => {
+            written.put(policies);
+            written.by = Some(by);
+        }
+        Change::Network(network) | Change::Promote(network) => written.network = Some(network),
+        Change::Accept => {}
+        Change::Snapshot(part) => {
+            written.policies = Some(part.policies.iter().map(AsRef::as_ref).collect());
+            written.ids = Some(&part.dropped);
+            written.origins = Some(&part.origins);
+            written.outbox = Some(&part.outbox);
+            written.rest = part.rest.as_ref();
         }
     }
     serde_json::to_string(&written)
 }
 
+impl<'a> Written<'a> {
+    fn put(&mut self, policies: &'a [Arc<Policy>]) {
+        match policies {
+            [policy] => self.policy = Some(policy),
+            all => self.policies = Some(all.iter().map(AsRef::as_ref).collect()),
+        }
+    }
+}
+
+fn operation(change: &Change) -> &'static str {
+    match change {
+        Change::Put(_) => "put",
+        Change::Send(_) => "send",
+        Change::Drop(_) => "drop",
+        Change::Follow { .. } => "follow",
+        Change::Adopt { .. } => "adopt",
+        Change::Network(_) => "network",
+        Change::Promote(_) => "promote",
+        Change::Accept => "accept",
+        Change::Snapshot(_) => "snapshot",
+    }
+}
+
 /// Reads the JSON of an entry; the error says what is wrong with it.
 pub(crate) fn decode(json: &str) -> Result<(u64, Change), String> {
-    let read: Read = serde_json::from_str(json).map_err(|error| error.to_string())?;
-    let change = match (read.op.as_str(), read.policy, read.policies, read.ids, read.at) {
-        ("put", Some(policy), None, None, None) => Change::Put(vec![policy_of(policy)?]),
-        ("put", None, Some(policies), None, None) => Change::Put(policies_of(policies)?),
-        ("send", Some(policy), None, None, None) => Change::Send(vec![policy_of(policy)?]),
-        ("send", None, Some(policies), None, None) => Change::Send(policies_of(policies)?),
-        ("drop", None, None, Some(ids), None) => Change::Drop(ids),
-        ("follow", None, Some(policies), Some(drop), Some(at)) => {
-            Change::Follow { drop, put: policies_of(policies)?, at }
+    let mut read: Read = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    let unknown = || format!("the operation \"{}\" is not known in this form", read.op);
+    let change = match (read.op.as_str(), read.keys().as_slice()) {
+        ("put", ["policy" | "policies"]) => Change::Put(read.policies()?),
+        ("send", ["policy" | "policies"]) => Change::Send(read.policies()?),
+        ("drop", ["ids"]) => Change::Drop(read.ids.take().unwrap_or_default()),
+        ("follow", ["policies", "ids", "at"] | ["policies", "ids", "at", "network"]) => {
+            let at = read.at.take().ok_or_else(unknown)?;
+            let (drop, network) = (read.ids.take().unwrap_or_default(), read.network.take());
+            Change::Follow { drop, put: read.policies()?, at, network }
         }
-        (op, ..) => return Err(format!("the operation \"{op}\" is not known in this form")),
+        ("adopt", ["policy" | "policies", "by"]) => {
+            let by = read.by.take().unwrap_or_default();
+            Change::Adopt { policies: read.policies()?, by }
+        }
+        ("network", ["network"]) => Change::Network(read.network.take().ok_or_else(unknown)?),
+        ("promote", ["network"]) => Change::Promote(read.network.take().ok_or_else(unknown)?),
+        ("accept", []) => Change::Accept,
+        (
+            "snapshot",
+            ["policies", "ids", "origins", "outbox"]
+            | ["policies", "ids", "origins", "outbox", "rest"],
+        ) => Change::Snapshot(Part {
+            dropped: read.ids.take().unwrap_or_default(),
+            origins: read.origins.take().unwrap_or_default(),
+            outbox: read.outbox.take().unwrap_or_default(),
+            rest: read.rest.take(),
+            policies: read.policies()?,
+        }),
+        _ => return Err(unknown()),
     };
     Ok((read.seq, change))
 }
@@ -138,10 +243,6 @@ pub(crate) fn is_torn_first(bytes: &[u8]) -> bool {
 
 fn is_hex(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'a'..=b'f')
-}
-
-fn policies_of(values: Vec<Value>) -> Result<Vec<Arc<Policy>>, String> {
-    values.into_iter().map(policy_of).collect()
 }
 
 fn policy_of(value: Value) -> Result<Arc<Policy>, String> {
@@ -182,6 +283,7 @@ mod tests {
                     drop: vec!["b".into()],
                     put: vec![policy("a")],
                     at: Position { entries: 3, head: "h".into() },
+                    network: None,
                 },
                 concat!(
                     r#"{"seq":7,"time":"t","op":"follow","#,

@@ -148,12 +148,63 @@ pub enum Error {
     },
     /// An earlier write failed and could not be undone, so no more are taken.
     #[error(
-        "the ledger file \"{}\" takes no changes since a failed write could not be undone",
+        "the ledger file \"{}\" takes no changes since a write to the disk failed",
         file.display()
     )]
     ReadOnly {
         /// The ledger's file.
         file: PathBuf,
+    },
+    /// The ledger, or what a node may add to it, is full.
+    #[error("{what} is full: the limit is {limit}")]
+    Quota {
+        /// What is full: "the ledger".
+        what: String,
+        /// The limit, with its unit.
+        limit: String,
+    },
+    /// The policy is of a node with another identity than the one that it would replace.
+    #[error(
+        "the {kind} \"{name}\" of the ledger has another identity: its data folder is another one"
+    )]
+    OtherIdentity {
+        /// The type of the policy.
+        kind: String,
+        /// The node's name.
+        name: String,
+    },
+    /// A node's data folder is older than the ledger knows it.
+    #[error(
+        "the data folder of the operator \"{name}\" was at {known} and is at {position} now: it is an \
+         older copy of itself, and rows are lost"
+    )]
+    Backwards {
+        /// The node's name.
+        name: String,
+        /// How far it is known to have been.
+        known: u64,
+        /// How far it is.
+        position: u64,
+    },
+    /// The policy says to be of a node that has not signed it, or not last.
+    #[error("the policy of the {kind} \"{name}\" is not signed by that node, or an older one")]
+    NotSigned {
+        /// The type of the policy.
+        kind: String,
+        /// The node's name.
+        name: String,
+    },
+    /// The ledger is a copy of a master's, and cannot be a master's itself.
+    #[error("the ledger file \"{}\" is a copy of another master's ledger", file.display())]
+    IsCopy {
+        /// The ledger's file.
+        file: PathBuf,
+    },
+    /// The master's history is not one that this copy may become.
+    #[error("the master's ledger is refused, and the copy of before is kept: {reason}")]
+    HistoryRefused {
+        /// Why.
+        reason: String,
     },
     /// The operating system refused.
     #[error("cannot {action} \"{}\"", path.display())]
@@ -191,6 +242,31 @@ impl Error {
             Self::ReadOnly { .. } => {
                 Some("check the disk and its free space, then restart the node".to_owned())
             }
+            Self::Quota { .. } => Some(
+                "take policies out with \"blockchain drop policy where id = ID\", or on a node that \
+                 is stopped with \"edgemere ledger drop ID --data DIR\""
+                    .to_owned(),
+            ),
+            Self::OtherIdentity { name, .. } => Some(format!(
+                "give this node another --name, or put it in the place of the other for good with \
+                 \"accept operator {name}\" on the node that is in the ledger's network; \
+                 \"drop operator {name}\" takes the other out without a successor"
+            )),
+            Self::Backwards { name, .. } => Some(format!(
+                "bring the newer data folder back, or take this one as it is for good with \"accept \
+                 operator {name}\" on a node of the network"
+            )),
+            Self::IsCopy { .. } => Some(
+                "run \"edgemere ledger promote --data DIR\" to make it the network's ledger, or \
+                 start the node without the role master"
+                    .to_owned(),
+            ),
+            Self::HistoryRefused { .. } => Some(
+                "point the node to the right master, or take this history for good with \
+                 \"accept ledger\", or on a node that is stopped with \"edgemere ledger accept --data \
+                 DIR\""
+                    .to_owned(),
+            ),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 Some("free some disk space and try again; nothing was changed".to_owned())
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::bound;
 use crate::entry::Change;
 use crate::ledger::{Ledger, completed};
 use crate::rules::{self, Seen};
@@ -74,15 +75,17 @@ impl Ledger {
     }
 
     /// Takes a policy of another node for the whole network: inserts it, or replaces the one with
-    /// its id when that says something else. The same policy twice is the same as once.
-    pub fn adopt(&self, mut policy: Policy) -> Result<Arc<Policy>, Error> {
+    /// its id when that says something else. The same policy twice is the same as once. `by` is the
+    /// node that has made it, where that is known: it may add so much and no more.
+    pub fn adopt(&self, mut policy: Policy, by: Option<&str>) -> Result<Arc<Policy>, Error> {
         policy.prepare();
         let id = policy.id().unwrap_or_default().to_owned();
         let mut log = self.writer();
         let known = self.get(&id);
         let policy = match known {
             Some(known) if !says_the_same(&known, &policy) => {
-                return self.replace_in(&mut log, &id, policy, Some(Scope::Global));
+                bound::check_successor(&known, &policy)?;
+                return self.replace_in(&mut log, &id, policy, Some(Scope::Global), by);
             }
             Some(known) if known.scope() == Some(Scope::Global) => return Ok(known),
             Some(known) => {
@@ -94,10 +97,20 @@ impl Ledger {
                 let state = self.state();
                 let seen = Seen { live: &state.view, batch: &View::default(), replaced: None };
                 rules::forget_taken_member(&mut policy, &seen);
-                completed(policy, Scope::Global, &seen)?
+                bound::check(&policy)?;
+                let policy = completed(policy, Scope::Global, &seen)?;
+                self.check_room(&state, &[&policy], by)?;
+                policy
             }
         };
-        self.commit(&mut log, Change::Put(vec![Arc::clone(&policy)]))?;
+        let policies = vec![Arc::clone(&policy)];
+        self.commit(
+            &mut log,
+            match by {
+                Some(by) => Change::Adopt { policies, by: by.to_owned() },
+                None => Change::Put(policies),
+            },
+        )?;
         Ok(policy)
     }
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::folder::Folder;
 use crate::log::Medium;
 use crate::recovery::scan_log;
-use crate::{Condition, Error, Kinds, Ledger, Policy, Scope};
+use crate::{Condition, Error, Kinds, Ledger, Limits, Policy, Scope};
 
 /// A file on a disk with so much room, whose syncs and truncations may be told to fail.
 struct Fault {
@@ -58,7 +58,8 @@ fn open(path: &Path) -> (Ledger, Arc<Switches>) {
     let file = folder.open_log().unwrap();
     let scan = scan_log(&folder).unwrap();
     let fault = Fault { file, switches: Arc::clone(&switches) };
-    (Ledger::new(folder, Box::new(fault), scan), switches)
+    let ledger = Ledger::new(folder, Box::new(fault), scan, Limits::default()).unwrap();
+    (ledger, switches)
 }
 
 fn insert(ledger: &Ledger, name: &str) -> Result<Arc<Policy>, Error> {
@@ -93,14 +94,26 @@ fn a_full_disk_changes_nothing_and_is_survived() {
 }
 
 #[test]
-fn a_failed_sync_changes_nothing() {
+fn a_failed_sync_ends_all_writes_until_the_next_open() {
     let folder = tempfile::tempdir().unwrap();
     let (ledger, switches) = open(folder.path());
-    switches.sync_fails.store(true, Ordering::SeqCst);
-    assert!(matches!(insert(&ledger, "a"), Err(Error::Io { action: "sync", .. })));
-    assert!(ledger.is_empty());
-    ledger.verify().unwrap();
     insert(&ledger, "a").unwrap();
+    switches.sync_fails.store(true, Ordering::SeqCst);
+    assert!(matches!(insert(&ledger, "b"), Err(Error::Io { action: "sync", .. })));
+    // The next sync would succeed: what the system could not write it has forgotten.
+    for _ in 0..3 {
+        let error = insert(&ledger, "c").unwrap_err();
+        assert!(matches!(error, Error::ReadOnly { .. }), "{error}");
+        assert!(error.hint().unwrap().contains("restart"));
+        assert!(matches!(ledger.compact(), Err(Error::ReadOnly { .. })));
+    }
+    assert_eq!(names(&ledger), ["a"]);
+    drop(ledger);
+    assert!(folder.path().join("ledger.doubt").exists());
+    let (ledger, _) = Ledger::open(folder.path()).unwrap();
+    assert!(!folder.path().join("ledger.doubt").exists(), "the log was written anew");
+    assert_eq!(names(&ledger)[0], "a");
+    insert(&ledger, "c").unwrap();
     ledger.verify().unwrap();
 }
 
@@ -155,7 +168,7 @@ fn readers_do_not_wait_for_the_disk() {
     let (let_go, go) = mpsc::channel();
     let slow = Slow { file: folder.open_log().unwrap(), begun, go };
     let scan = scan_log(&folder).unwrap();
-    let ledger = Ledger::new(folder, Box::new(slow), scan);
+    let ledger = Ledger::new(folder, Box::new(slow), scan, Limits::default()).unwrap();
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| insert(&ledger, "a").unwrap());
         has_begun.recv().unwrap();

@@ -12,14 +12,16 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::fs::File;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use serde_json::Value;
 
-use crate::entry::Change;
+use crate::entry::{Change, GENESIS};
 use crate::folder::Folder;
 use crate::log::{End, Log, Medium};
+use crate::quota::{Limits, Used};
 use crate::recovery::{self, Recovery};
 use crate::rules::{self, Seen};
 use crate::scan::Scan;
@@ -36,6 +38,7 @@ struct Inner {
     folder: Folder,
     log: Mutex<Log>,
     state: RwLock<State>,
+    limits: Limits,
     watchers: RwLock<Vec<Watcher>>,
 }
 
@@ -47,8 +50,31 @@ pub(crate) struct State {
     pub(crate) view: View,
     /// Where the log ends.
     pub(crate) end: End,
-    /// Where each of its entries begins, in bytes from the start of the file.
+    /// The snapshot that it begins with.
+    pub(crate) base: Base,
+    /// Where each entry after that begins, in bytes from the start of the file.
     pub(crate) starts: Vec<u64>,
+    /// The file of which these are places.
+    pub(crate) reader: Arc<File>,
+}
+
+/// The snapshot that a log begins with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Base {
+    /// How many entries it stands for.
+    pub(crate) entries: u64,
+    /// The hash of the last of them.
+    pub(crate) head: String,
+    /// Where each of its parts begins, and the hash of the part.
+    pub(crate) parts: Vec<(u64, String)>,
+    /// The bytes of all parts.
+    pub(crate) length: u64,
+}
+
+impl Default for Base {
+    fn default() -> Self {
+        Self { entries: 0, head: GENESIS.to_owned(), parts: Vec::new(), length: 0 }
+    }
 }
 
 /// What a check of the whole ledger found.
@@ -68,17 +94,35 @@ impl Ledger {
     /// What a crash left of the last write is cut off and saved. Other damage is an error, and
     /// nothing is changed.
     pub fn open(folder: &Path) -> Result<(Self, Recovery), Error> {
-        let folder = Folder::create(folder)?;
-        let file = folder.open_log()?;
-        let (scan, recovery) = recovery::recover(&folder)?;
-        Ok((Self::new(folder, Box::new(file), scan), recovery))
+        Self::open_with(folder, Limits::default())
     }
 
-    pub(crate) fn new(folder: Folder, medium: Box<dyn Medium>, scan: Scan) -> Self {
-        let Scan { view, starts, end, .. } = scan;
-        let log = Mutex::new(Log::new(medium, folder.log(), end.clone()));
-        let state = RwLock::new(State { view, end, starts });
-        Self { inner: Arc::new(Inner { folder, log, state, watchers: RwLock::default() }) }
+    /// Opens a ledger as [`Ledger::open`] does, with these limits.
+    pub fn open_with(folder: &Path, limits: Limits) -> Result<(Self, Recovery), Error> {
+        let folder = Folder::create(folder)?;
+        folder.renew_after_doubt()?;
+        drop(folder.open_log()?);
+        let (scan, recovery) = recovery::recover(&folder)?;
+        let file = folder.open_log()?;
+        let ledger = Self::new(folder, Box::new(file), scan, limits)?;
+        ledger.compact_when_due(&mut ledger.writer());
+        Ok((ledger, recovery))
+    }
+
+    pub(crate) fn new(
+        folder: Folder,
+        medium: Box<dyn Medium>,
+        scan: Scan,
+        limits: Limits,
+    ) -> Result<Self, Error> {
+        let Scan { view, base, starts, end, .. } = scan;
+        let path = folder.path().to_owned();
+        let on_broken = Box::new(move || Folder::note_doubt(&path));
+        let log = Mutex::new(Log::new(medium, folder.log(), end.clone(), on_broken));
+        let reader = folder.log_reader()?;
+        let state = RwLock::new(State { view, end, base, starts, reader });
+        let inner = Inner { folder, log, state, limits, watchers: RwLock::default() };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// Inserts a policy, with an id and a date when it has none. It is durable when this returns.
@@ -87,7 +131,9 @@ impl Ledger {
         let policy = {
             let state = self.state();
             let seen = Seen { live: &state.view, batch: &View::default(), replaced: None };
-            completed(policy, scope, &seen)?
+            let policy = completed(policy, scope, &seen)?;
+            self.check_room(&state, &[&policy], None)?;
+            policy
         };
         self.commit(&mut log, put(scope, vec![Arc::clone(&policy)]))?;
         Ok(policy)
@@ -111,6 +157,7 @@ impl Ledger {
             batch.put(policy);
         }
         let policies: Vec<_> = batch.iter().map(Arc::clone).collect();
+        self.check_room(&self.state(), &policies.iter().collect::<Vec<_>>(), None)?;
         self.commit(&mut log, put(scope, policies.clone()))?;
         Ok(policies)
     }
@@ -118,12 +165,12 @@ impl Ledger {
     /// Replaces the policy with an id. The id, the place in the order and the scope stay; the date
     /// is new.
     pub fn update(&self, id: &str, policy: Policy) -> Result<Arc<Policy>, Error> {
-        self.replace_in(&mut self.writer(), id, policy, None)
+        self.replace_in(&mut self.writer(), id, policy, None, None)
     }
 
     /// Replaces the policy with an id as [`Ledger::update`] does, by one that reaches so far.
     pub fn replace(&self, id: &str, policy: Policy, scope: Scope) -> Result<Arc<Policy>, Error> {
-        self.replace_in(&mut self.writer(), id, policy, Some(scope))
+        self.replace_in(&mut self.writer(), id, policy, Some(scope), None)
     }
 
     pub(crate) fn replace_in(
@@ -132,16 +179,42 @@ impl Ledger {
         id: &str,
         mut policy: Policy,
         scope: Option<Scope>,
+        by: Option<&str>,
     ) -> Result<Arc<Policy>, Error> {
         let (policy, scope) = {
             let state = self.state();
             inherit(&mut policy, state.view.find(id)?, id)?;
             let scope = scope.or_else(|| state.view.scope(id)).unwrap_or(Scope::Local);
             let seen = Seen { live: &state.view, batch: &View::default(), replaced: Some(id) };
-            (completed(policy, scope, &seen)?, scope)
+            let policy = completed(policy, scope, &seen)?;
+            self.check_room(&state, &[&policy], by)?;
+            (policy, scope)
         };
-        self.commit(log, put(scope, vec![Arc::clone(&policy)]))?;
+        let policies = vec![Arc::clone(&policy)];
+        self.commit(
+            log,
+            match by {
+                Some(by) => Change::Adopt { policies, by: by.to_owned() },
+                None => put(scope, policies),
+            },
+        )?;
         Ok(policy)
+    }
+
+    /// Refuses policies for which there is no room.
+    pub(crate) fn check_room(
+        &self,
+        state: &State,
+        policies: &[&Arc<Policy>],
+        by: Option<&str>,
+    ) -> Result<(), Error> {
+        let mut added = Used::default();
+        for policy in policies {
+            let old = policy.id().and_then(|id| state.view.size(id));
+            added.policies += usize::from(old.is_none());
+            added.bytes += policy.bytes().saturating_sub(old.unwrap_or_default());
+        }
+        self.inner.limits.check(&state.view, added, by)
     }
 
     /// Removes policies in one durable write: all of them or, when an id is unknown, none.
@@ -243,7 +316,10 @@ impl Ledger {
         if !scan.view.iter().eq(state.view.iter()) {
             return diverged("the policies are others");
         }
-        if scan.view.outbox() != state.view.outbox() || scan.view.at() != state.view.at() {
+        if scan.view.outbox() != state.view.outbox()
+            || scan.view.at() != state.view.at()
+            || scan.view.network() != state.view.network()
+        {
             return diverged("what is to be sent, or where the copy stands, is another");
         }
         Ok(Verified { entries: scan.end.entries, policies: scan.view.len(), head: scan.end.head })
@@ -253,15 +329,24 @@ impl Ledger {
     pub(crate) fn commit(&self, log: &mut Log, change: Change) -> Result<(), Error> {
         log.append(&change)?;
         {
-            let mut state = self.inner.state.write().unwrap_or_else(PoisonError::into_inner);
+            let mut state = self.state_mut();
             let start = state.end.length;
             state.starts.push(start);
             state.view.apply(change);
             state.end = log.end().clone();
         }
+        self.compact_when_due(log);
         let watchers = self.inner.watchers.read().unwrap_or_else(PoisonError::into_inner);
         watchers.iter().for_each(|watcher| watcher(self));
         Ok(())
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.inner.limits
+    }
+
+    pub(crate) fn state_mut(&self) -> RwLockWriteGuard<'_, State> {
+        self.inner.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn folder(&self) -> &Folder {

@@ -14,11 +14,14 @@
 //! 4. `exchange` is what nodes make of it together: a master takes policies of other nodes, which
 //!    wait in the `outbox` there until it has them; `feed` reads a master's history from a
 //!    `position` on, and `follow` keeps a copy in step with it.
-//! 5. On the next start `scan` reads the lines, and `recovery` decides what to do about one that
+//! 5. `network` says of which network a ledger is, so that no other one's history is taken for it;
+//!    `quota` how much a ledger takes; `snapshot` puts what the history comes to in its place.
+//! 6. On the next start `scan` reads the lines, and `recovery` decides what to do about one that
 //!    does not hold.
 //!
 //! The crate knows no SQL, no sockets and no async runtime; calls that write wait for the disk.
 
+mod bound;
 mod condition;
 mod entry;
 mod error;
@@ -33,25 +36,31 @@ mod index;
 mod ledger;
 mod log;
 mod loose;
+mod network;
 mod outbox;
 mod path;
 mod policy;
 mod position;
 mod printable;
 mod python;
+mod quota;
 mod recovery;
 mod rules;
 mod scan;
 mod scope;
+mod snapshot;
 mod view;
 
+pub use bound::{Identity, NODE_ID, unbound};
 pub use condition::{Comparison, Condition, Kinds};
 pub use error::Error;
 pub use feed::{Changes, Page};
 pub use follow::{Followed, Follower};
 pub use ledger::{Ledger, Verified};
+pub use network::Network;
 pub use path::Path;
 pub use policy::{DEPTH_MAX, POLICY_BYTES_MAX, Policy};
 pub use position::Position;
+pub use quota::Limits;
 pub use recovery::{Cut, Recovery, repair};
 pub use scope::Scope;

@@ -1,5 +1,5 @@
-//! The log's end, where entries are appended: one write and one fsync an entry, undone when either
-//! fails.
+//! The log's end, where entries are appended: one write and one fsync an entry. A write that fails is
+//! undone; after an fsync that fails nothing is written any more until the log is opened again.
 //!
 //! It keeps the chain (number, hash, length), and knows nothing of what the entries mean.
 
@@ -43,8 +43,10 @@ pub(crate) struct Log {
     medium: Box<dyn Medium>,
     file: PathBuf,
     end: End,
-    /// Whether bytes that belong to no entry may be in the file.
+    /// Whether a write failed in a way that leaves in doubt what is on the disk.
     broken: bool,
+    /// Called when that happens, so that the next open knows of it.
+    on_broken: Box<dyn Fn() + Send>,
 }
 
 /// Where a log ends.
@@ -72,8 +74,26 @@ impl Default for End {
 }
 
 impl Log {
-    pub(crate) fn new(medium: Box<dyn Medium>, file: &Path, end: End) -> Self {
-        Self { medium, file: file.to_owned(), end, broken: false }
+    pub(crate) fn new(
+        medium: Box<dyn Medium>,
+        file: &Path,
+        end: End,
+        on_broken: Box<dyn Fn() + Send>,
+    ) -> Self {
+        Self { medium, file: file.to_owned(), end, broken: false, on_broken }
+    }
+
+    /// Refuses when nothing may be written any more.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        match self.broken {
+            true => Err(Error::ReadOnly { file: self.file.clone() }),
+            false => Ok(()),
+        }
+    }
+
+    /// Goes on with another file that has the same history.
+    pub(crate) fn restart(&mut self, medium: Box<dyn Medium>, end: End) {
+        (self.medium, self.end) = (medium, end);
     }
 
     pub(crate) fn end(&self) -> &End {
@@ -86,9 +106,7 @@ impl Log {
 
     /// Appends an entry, durable when this returns. After an error the log is as it was.
     pub(crate) fn append(&mut self, change: &Change) -> Result<(), Error> {
-        if self.broken {
-            return Err(Error::ReadOnly { file: self.file.clone() });
-        }
+        self.check()?;
         let seq = self.end.entries + 1;
         let json = entry::encode(seq, &policy::now(), change)
             .map_err(|error| Error::io("encode an entry of", &self.file, error.into()))?;
@@ -105,13 +123,15 @@ impl Log {
     }
 
     fn write(&mut self, line: &[u8]) -> Result<(), Error> {
-        let written = match self.medium.append(line) {
-            Ok(()) => self.medium.sync().map_err(|error| ("sync", error)),
-            Err(error) => Err(("write", error)),
-        };
-        written.map_err(|(action, source)| {
+        if let Err(error) = self.medium.append(line) {
             self.undo();
-            Error::io(action, &self.file, source)
+            return Err(Error::io("write", &self.file, error));
+        }
+        self.medium.sync().map_err(|error| {
+            // The system may have forgotten what it could not write, also of entries before this
+            // one, and the next sync would succeed without them. So nothing is written after it.
+            self.give_up(&error);
+            Error::io("sync", &self.file, error)
         })
     }
 
@@ -120,9 +140,14 @@ impl Log {
     fn undo(&mut self) {
         let undone = self.medium.truncate(self.end.length).and_then(|()| self.medium.sync());
         if let Err(error) = undone {
-            self.broken = true;
-            let file = self.file.display();
-            tracing::error!(%file, %error, "a failed write could not be undone");
+            self.give_up(&error);
         }
+    }
+
+    fn give_up(&mut self, error: &io::Error) {
+        self.broken = true;
+        (self.on_broken)();
+        let file = self.file.display();
+        tracing::error!(%file, %error, "the ledger takes no changes until the node is restarted");
     }
 }

@@ -1,5 +1,7 @@
 //! The outbox: which policies the master is still to get, in the order in which they came.
 //!
+//! The ids of policies that are gone are kept in the same form.
+//!
 //! It holds ids only; the policies are in the view. Like the view it is what the entries of the log
 //! add up to.
 
@@ -33,6 +35,15 @@ impl Outbox {
             self.order.insert(self.next, id.to_owned());
             self.places.insert(id.to_owned(), self.next);
             self.next += 1;
+        }
+    }
+
+    /// Forgets the oldest ids beyond so many.
+    pub(crate) fn keep_latest(&mut self, count: usize) {
+        while self.order.len() > count
+            && let Some((_, id)) = self.order.pop_first()
+        {
+            self.places.remove(&id);
         }
     }
 

@@ -153,6 +153,15 @@ impl Policy {
         serde_json::to_writer(&mut room, self).map_err(|_| Error::policy_too_large())
     }
 
+    /// How many bytes the policy takes as JSON.
+    pub(crate) fn bytes(&self) -> usize {
+        let mut count = Room(usize::MAX);
+        match serde_json::to_writer(&mut count, self) {
+            Ok(()) => usize::MAX - count.0,
+            Err(_) => usize::MAX,
+        }
+    }
+
     /// The policy's type as the value that an empty path leads to.
     pub(crate) fn kind_value(&self) -> &Value {
         &self.kind

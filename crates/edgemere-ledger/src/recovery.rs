@@ -45,6 +45,8 @@ pub fn repair(folder: &Path) -> Result<Recovery, Error> {
     let mut scan = scan_log(&folder)?;
     let cut = match scan.bad.take() {
         None => None,
+        // What is left of a snapshot is no history.
+        Some(bad) if scan.is_in_snapshot() => return Err(corrupt(&folder, &scan, bad)),
         Some(bad) => Some(cut(&folder, &scan, bad)?),
     };
     Ok(recovery(&scan, cut))
@@ -71,7 +73,7 @@ pub(crate) fn scan_log(folder: &Folder) -> Result<Scan, Error> {
 pub(crate) fn corrupt(folder: &Folder, scan: &Scan, bad: Bad) -> Error {
     Error::Corrupt {
         file: folder.log().to_owned(),
-        line: scan.end.entries + 1,
+        line: scan.lines + 1,
         offset: scan.end.length,
         entries: scan.end.entries,
         reason: bad.reason,
@@ -83,7 +85,7 @@ fn recovery(scan: &Scan, cut: Option<Cut>) -> Recovery {
 }
 
 fn cut(folder: &Folder, scan: &Scan, bad: Bad) -> Result<Cut, Error> {
-    let (line, offset) = (scan.end.entries + 1, scan.end.length);
+    let (line, offset) = (scan.lines + 1, scan.end.length);
     let (saved, bytes) = folder.cut_log(line, offset)?;
     tracing::warn!(
         log = %folder.log().display(),

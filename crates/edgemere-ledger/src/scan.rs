@@ -10,18 +10,25 @@
 use std::io::{self, BufRead};
 use std::sync::Arc;
 
-use crate::Policy;
 use crate::entry::{self, Change};
+use crate::ledger::Base;
 use crate::log::End;
 use crate::view::View;
+use crate::{Policy, Position};
 
 /// What a log holds.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
     /// What the entries add up to.
     pub(crate) view: View,
+    /// The snapshot that they follow.
+    pub(crate) base: Base,
     /// Where each of them begins, in bytes from the start of the file.
     pub(crate) starts: Vec<u64>,
+    /// How many lines hold.
+    pub(crate) lines: u64,
+    /// Whether the last of them is a part of a snapshot, and not its last.
+    in_snapshot: bool,
     /// Where they end.
     pub(crate) end: End,
     /// The first record that does not hold, and begins where the entries end.
@@ -57,11 +64,18 @@ pub(crate) fn scan(reader: &mut impl BufRead) -> io::Result<Scan> {
                 break;
             }
             Err(Refused::Broken(reason)) => {
-                let torn = is_torn(reader, &scan.end, &line)?;
+                let begins_snapshot = || contains(&line, br#""op":"snapshot""#);
+                scan.in_snapshot |= scan.lines == 0 && begins_snapshot();
+                // A snapshot is there whole or not at all: no crash leaves a part of one.
+                let torn = !scan.in_snapshot && is_torn(reader, &scan, &line)?;
                 scan.bad = Some(Bad { reason: reason.to_owned(), torn });
                 break;
             }
         }
+    }
+    if scan.in_snapshot && scan.bad.is_none() {
+        let reason = "the snapshot at the begin is cut short".to_owned();
+        scan.bad = Some(Bad { reason, torn: false });
     }
     Ok(scan)
 }
@@ -74,20 +88,46 @@ impl Scan {
             return Err(Refused::Strange(reason));
         }
         self.fits(&change).map_err(Refused::Strange)?;
-        self.view.apply(change);
-        self.starts.push(self.end.length);
-        let length = self.end.length + line.len() as u64;
+        let start = self.end.length;
+        let length = start + line.len() as u64;
         self.end = End { entries: seq, head, length };
+        match &change {
+            Change::Snapshot(part) => {
+                self.in_snapshot = part.rest.is_none();
+                self.base.parts.push((start, self.end.head.clone()));
+                if let Some(rest) = &part.rest {
+                    let Position { entries, head } = rest.end.clone();
+                    self.end = End { entries, head: head.clone(), length };
+                    (self.base.entries, self.base.head, self.base.length) = (entries, head, length);
+                }
+            }
+            _ => self.starts.push(start),
+        }
+        self.lines += 1;
+        self.view.apply(change);
         Ok(())
+    }
+
+    /// Whether the file ends, as far as it holds, inside of a snapshot.
+    pub(crate) fn is_in_snapshot(&self) -> bool {
+        self.in_snapshot
     }
 
     /// Asks before the view changes, so that after a refusal it is still what the entries before
     /// add up to.
     fn fits(&self, change: &Change) -> Result<(), String> {
         match change {
-            Change::Put(policies) | Change::Send(policies) => have_ids(policies),
+            Change::Snapshot(part) if self.in_snapshot || self.lines == 0 => {
+                have_ids(&part.policies)
+            }
+            Change::Snapshot(_) => Err("a snapshot is not at the begin of the file".to_owned()),
+            _ if self.in_snapshot => Err("the snapshot at the begin has no end".to_owned()),
+            Change::Put(policies) | Change::Send(policies) | Change::Adopt { policies, .. } => {
+                have_ids(policies)
+            }
             Change::Drop(ids) => self.are_there(ids),
             Change::Follow { drop, put, .. } => self.are_there(drop).and_then(|()| have_ids(put)),
+            Change::Network(_) | Change::Promote(_) | Change::Accept => Ok(()),
         }
     }
 
@@ -119,9 +159,9 @@ fn check(head: &str, line: &[u8]) -> Result<(u64, Change, String), Refused> {
 /// Whether a bad line is what a crash leaves: nothing intact comes after it, and it is not all
 /// there is, unless it looks like the first entry cut short. A file of something else is not
 /// emptied.
-fn is_torn(reader: &mut impl BufRead, end: &End, bad: &[u8]) -> io::Result<bool> {
-    let at_end = !bad.ends_with(b"\n");
-    if end.entries == 0 && !(at_end && entry::is_torn_first(bad)) {
+fn is_torn(reader: &mut impl BufRead, scan: &Scan, bad: &[u8]) -> io::Result<bool> {
+    let (end, at_end) = (&scan.end, !bad.ends_with(b"\n"));
+    if scan.lines == 0 && !(at_end && entry::is_torn_first(bad)) {
         return Ok(false);
     }
     Ok(!intact_follows(reader, &end.head, bad)?)
@@ -163,6 +203,10 @@ impl Before {
             tied(&self.stated) || self.computed.as_deref().is_some_and(tied)
         })
     }
+}
+
+fn contains(line: &[u8], text: &[u8]) -> bool {
+    line.windows(text.len()).any(|window| window == text)
 }
 
 fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {

@@ -7,11 +7,18 @@ use std::sync::Arc;
 
 use crate::entry::Change;
 use crate::index::{Index, Positions};
+use crate::network::Network;
 use crate::outbox::Outbox;
+use crate::quota::Used;
+use crate::snapshot::Part;
 use crate::{Condition, Error, Kinds, Policy, Position, Scope};
 
 /// The most ids that are offered for one that is not found.
 const NEAR_MAX: usize = 3;
+
+/// The most ids of policies that are gone which are kept, the latest: by them a copy knows that they
+/// were taken out, and not lost.
+const DROPPED_MAX: usize = 20_000;
 
 /// The policies that live, in the order of their insertion.
 #[derive(Debug, Default)]
@@ -24,6 +31,16 @@ pub(crate) struct View {
     index: Index,
     outbox: Outbox,
     at: Option<Position>,
+    network: Option<Network>,
+    accepting: bool,
+    /// The ids of global policies that were taken out, the oldest first.
+    dropped: Outbox,
+    /// How many bytes each policy has, and all of them.
+    sizes: HashMap<u64, usize>,
+    bytes: usize,
+    /// Which policies other nodes have made, and how much each node has.
+    origins: HashMap<String, String>,
+    used: HashMap<String, Used>,
 }
 
 impl View {
@@ -55,6 +72,41 @@ impl View {
     /// Where in the master's history a copy stands; `None` when it follows no master.
     pub(crate) fn at(&self) -> Option<&Position> {
         self.at.as_ref()
+    }
+
+    /// The network that this is the ledger of.
+    pub(crate) fn network(&self) -> Option<&Network> {
+        self.network.as_ref()
+    }
+
+    /// Whether the master's next history is taken, whatever it drops.
+    pub(crate) fn is_accepting(&self) -> bool {
+        self.accepting
+    }
+
+    /// The ids of global policies that were taken out, the oldest first.
+    pub(crate) fn dropped(&self) -> impl Iterator<Item = &str> {
+        self.dropped.iter()
+    }
+
+    /// How many bytes all policies have.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// How many bytes a policy has.
+    pub(crate) fn size(&self, id: &str) -> Option<usize> {
+        self.by_id.get(id).and_then(|position| self.sizes.get(position)).copied()
+    }
+
+    /// The other node that has made a policy.
+    pub(crate) fn origin(&self, id: &str) -> Option<&str> {
+        self.origins.get(id).map(String::as_str)
+    }
+
+    /// How much a node has added.
+    pub(crate) fn used_by(&self, node: &str) -> Used {
+        self.used.get(node).copied().unwrap_or_default()
     }
 
     /// The policy with an id, or the error that says which ids are near.
@@ -94,10 +146,57 @@ impl View {
             Change::Put(policies) => policies.into_iter().for_each(|policy| self.put(policy)),
             Change::Send(policies) => policies.into_iter().for_each(|policy| self.send(policy)),
             Change::Drop(ids) => ids.iter().for_each(|id| self.remove(id)),
-            Change::Follow { drop, put, at } => {
+            Change::Follow { drop, put, at, network } => {
                 drop.iter().for_each(|id| self.remove(id));
                 put.into_iter().for_each(|policy| self.put(policy));
                 self.at = Some(at);
+                self.network = network.or(self.network.take());
+                self.accepting = false;
+            }
+            Change::Adopt { policies, by } => {
+                policies.into_iter().for_each(|policy| self.adopt(policy, &by));
+            }
+            Change::Network(network) => self.network = Some(network),
+            Change::Promote(network) => {
+                self.network = Some(network);
+                (self.at, self.accepting) = (None, false);
+            }
+            Change::Accept => self.accepting = true,
+            Change::Snapshot(part) => self.restore(part),
+        }
+    }
+
+    fn restore(&mut self, part: Part) {
+        part.policies.into_iter().for_each(|policy| self.put(policy));
+        part.origins.into_iter().for_each(|(id, by)| self.set_origin(&id, by));
+        part.dropped.iter().for_each(|id| self.dropped.add(id));
+        part.outbox.iter().for_each(|id| self.outbox.add(id));
+        if let Some(rest) = part.rest {
+            (self.at, self.network, self.accepting) = (rest.at, rest.network, rest.accepting);
+        }
+    }
+
+    /// Puts a policy that another node has made.
+    fn adopt(&mut self, policy: Arc<Policy>, by: &str) {
+        let id = policy.id().unwrap_or_default().to_owned();
+        self.put(policy);
+        self.set_origin(&id, by.to_owned());
+    }
+
+    fn set_origin(&mut self, id: &str, by: String) {
+        self.forget_origin(id);
+        let Some(bytes) = self.size(id) else { return };
+        self.used.entry(by.clone()).or_default().add(bytes);
+        self.origins.insert(id.to_owned(), by);
+    }
+
+    fn forget_origin(&mut self, id: &str) {
+        let Some(by) = self.origins.remove(id) else { return };
+        let bytes = self.size(id).unwrap_or_default();
+        if let Some(used) = self.used.get_mut(&by) {
+            used.take(bytes);
+            if used.policies == 0 {
+                self.used.remove(&by);
             }
         }
     }
@@ -116,6 +215,8 @@ impl View {
 
     fn place(&mut self, policy: Arc<Policy>) {
         let Some(id) = policy.id() else { return };
+        self.forget_origin(id);
+        self.dropped.remove(id);
         let position = match self.by_id.get(id).copied() {
             Some(position) => {
                 self.unlink(position);
@@ -132,6 +233,11 @@ impl View {
 
     pub(crate) fn remove(&mut self, id: &str) {
         self.outbox.remove(id);
+        self.forget_origin(id);
+        if self.get(id).is_some_and(|policy| policy.scope() == Some(Scope::Global)) {
+            self.dropped.add(id);
+            self.dropped.keep_latest(DROPPED_MAX);
+        }
         if let Some(position) = self.by_id.remove(id) {
             self.unlink(position);
         }
@@ -144,11 +250,15 @@ impl View {
             .entry(kind)
             .and_modify(|positions| positions.add(position))
             .or_insert(Positions::One(position));
+        let bytes = policy.bytes();
+        self.bytes += bytes;
+        self.sizes.insert(position, bytes);
         self.policies.insert(position, policy);
     }
 
     fn unlink(&mut self, position: u64) {
         let Some(policy) = self.policies.remove(&position) else { return };
+        self.bytes = self.bytes.saturating_sub(self.sizes.remove(&position).unwrap_or_default());
         let kind = policy.kind().to_ascii_lowercase();
         self.index.remove(&kind, position, &policy);
         if self.by_kind.get_mut(&kind).is_some_and(|positions| positions.remove(position)) {

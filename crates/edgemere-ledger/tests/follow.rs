@@ -98,7 +98,21 @@ impl Copy {
     /// Asks once; says whether the master has more.
     fn pull(&mut self, master: &Ledger, bytes: usize) -> bool {
         let changes = master.changes_after(&self.follower.position(), bytes).unwrap();
-        self.follower.take(&changes).unwrap().behind
+        match self.follower.take(&changes) {
+            Ok(followed) => followed.behind,
+            // What the master has lost is lost, and somebody has to say so.
+            Err(Error::HistoryRefused { .. }) => {
+                let before = (shown(&self.ledger), self.ledger.position());
+                assert!(matches!(
+                    self.follower.take(&changes),
+                    Err(Error::HistoryRefused { .. } | Error::BadPage { .. }) | Ok(_)
+                ));
+                assert_eq!((shown(&self.ledger), self.ledger.position()), before);
+                self.ledger.accept().unwrap();
+                true
+            }
+            Err(error) => panic!("{error}"),
+        }
     }
 
     fn flush(&mut self, master: &Ledger, is_lost: bool) {
@@ -106,7 +120,7 @@ impl Copy {
         let answers: Vec<_> = sent
             .into_iter()
             .map(|policy| {
-                let taken = master.adopt(Policy::clone(&policy)).ok();
+                let taken = master.adopt(Policy::clone(&policy), Some("a copy")).ok();
                 (policy, taken.map(|taken| Policy::clone(&taken)))
             })
             .collect();
@@ -277,7 +291,7 @@ fn a_page_that_was_tampered_with_changes_nothing() {
     let second = page.lines.split_inclusive('\n').nth(1).unwrap().to_owned();
     let cut = page.lines[..page.lines.len() - 5].to_owned();
     for lines in [page.lines.replace("\"b\"", "\"c\""), second, cut, "hello\n".to_owned()] {
-        let bad = Changes::Page(Page { lines, entries: 2 });
+        let bad = Changes::Page(Page { lines, entries: 2, network: None });
         assert!(matches!(follower.take(&bad), Err(Error::BadPage { .. })));
         assert!(copy.is_empty() && copy.position().is_none());
     }
@@ -323,6 +337,9 @@ fn a_former_master_becomes_a_copy_and_keeps_what_is_its_own() {
     former.insert(device("sent"), Scope::Pending).unwrap();
     let mut follower = Follower::new(former.clone());
     let changes = master.changes_after(&follower.position(), 1000).unwrap();
+    // It has a policy that the master does not have.
+    assert!(matches!(follower.take(&changes), Err(Error::HistoryRefused { .. })));
+    former.accept().unwrap();
     assert!(follower.take(&changes).unwrap().resynchronised);
     let names = |ledger: &Ledger| -> Vec<String> {
         let all = ledger.select(&Kinds::All, &Condition::True);
@@ -337,19 +354,19 @@ fn what_two_nodes_send_is_taken_once_and_numbers_do_not_meet() {
     let folder = scratch::folder();
     let master = Ledger::open(folder.path()).unwrap().0;
     let cluster = read(json!({"cluster": {"company": "c", "name": "k"}}));
-    let cluster = master.adopt(cluster).unwrap();
+    let cluster = master.adopt(cluster, None).unwrap();
     let operator = |name: &str, port: u16| {
         read(json!({"operator": {"company": "c", "name": name, "ip": "::1", "port": port,
             "cluster": cluster.id().unwrap(), "member": 7}}))
     };
-    let one = master.adopt(operator("one", 1)).unwrap();
+    let one = master.adopt(operator("one", 1), None).unwrap();
     let end = master.end();
-    assert_eq!(master.adopt(operator("one", 1)).unwrap(), one);
+    assert_eq!(master.adopt(operator("one", 1), None).unwrap(), one);
     assert_eq!(master.end(), end);
-    let two = master.adopt(operator("two", 2)).unwrap();
+    let two = master.adopt(operator("two", 2), None).unwrap();
     assert_eq!(one.attribute("member"), Some(&json!(7)));
     assert_ne!(two.attribute("member"), Some(&json!(7)));
-    assert!(matches!(master.adopt(operator("two", 3)), Err(Error::NotUnique { .. })));
+    assert!(matches!(master.adopt(operator("two", 3), None), Err(Error::NotUnique { .. })));
 }
 
 #[test]

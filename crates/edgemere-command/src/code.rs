@@ -85,7 +85,14 @@ impl fmt::Display for Code {
 /// The kind of a refusal of the ledger.
 pub(crate) fn ledger_kind(error: &Ledger) -> Kind {
     match error {
-        Ledger::DuplicateId { .. } | Ledger::NotUnique { .. } => Kind::Conflict,
+        Ledger::DuplicateId { .. }
+        | Ledger::NotUnique { .. }
+        | Ledger::Quota { .. }
+        | Ledger::OtherIdentity { .. }
+        | Ledger::Backwards { .. }
+        | Ledger::IsCopy { .. }
+        | Ledger::HistoryRefused { .. } => Kind::Conflict,
+        Ledger::NotSigned { .. } => Kind::Denied,
         Ledger::NotFound { .. } | Ledger::MissingCluster { .. } => Kind::NotFound,
         Ledger::Io { .. }
         | Ledger::Locked { .. }
@@ -164,6 +171,7 @@ fn network_kind(error: &Network) -> Kind {
         Network::Version { .. } => Kind::Conflict,
         Network::Failed { .. } => Kind::Input,
         Network::NoOperator { .. } => Kind::NotFound,
+        Network::Another { .. } => Kind::Conflict,
         _ => Kind::Unavailable,
     }
 }

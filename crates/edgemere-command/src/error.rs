@@ -122,6 +122,17 @@ pub enum Error {
         /// The next step.
         hint: Option<String>,
     },
+    /// No operator of the ledger has the name.
+    #[error("no operator \"{name}\" in the ledger")]
+    UnknownOperator {
+        /// The name.
+        name: String,
+        /// The next step.
+        hint: Option<String>,
+    },
+    /// The node follows no master.
+    #[error("this node follows no master: there is no other ledger to take")]
+    NoMaster,
     /// A database that is not this node's own storage.
     #[error("\"{dbms}\" cannot be connected: databases of type \"{kind}\" come later")]
     ExternalDatabase {
@@ -340,6 +351,7 @@ impl Error {
             Self::UnknownVariable { .. }
             | Self::UnknownTable { .. }
             | Self::UnknownDatabase { .. }
+            | Self::UnknownOperator { .. }
             | Self::NoPartition { .. }
             | Self::NoQuery { .. }
             | Self::NoCursor { .. }
@@ -349,6 +361,7 @@ impl Error {
             Self::NameTaken { .. }
             | Self::PeerVersion { .. }
             | Self::NotMaster { .. }
+            | Self::NoMaster
             | Self::BadTable { .. }
             | Self::NotOperator
             | Self::SameContent { .. } => Kind::Conflict,
@@ -386,6 +399,8 @@ impl Error {
             Self::Engine(error) => engine_code(error),
             Self::BadTable { .. } | Self::Columns { .. } => Code::TABLE_STRUCTURE,
             Self::UnknownDatabase { .. } => Code::WRONG_DBMS,
+            Self::UnknownOperator { .. } => Code::NO_OPERATOR,
+            Self::NoMaster => Code::NO_LEDGER_TABLE,
             Self::ExternalDatabase { .. } => Code::WRONG_DBMS_TYPE,
             Self::NoPartition { .. } => Code::NO_PARTITION,
             Self::NoQuery { .. } | Self::NoCursor { .. } | Self::NoResult { .. } => Code::WRONG_JOB,

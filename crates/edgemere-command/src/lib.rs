@@ -13,6 +13,7 @@
 //!
 //! The crate knows nothing of HTTP, of terminals or of MCP.
 
+pub mod announce;
 mod code;
 mod commands;
 mod declaration;

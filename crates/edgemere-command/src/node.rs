@@ -6,21 +6,22 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use edgemere_engine::Engine;
 use edgemere_engine::network::{Credentials, Patience};
 use edgemere_engine::sql::Sql;
-use edgemere_ledger::{Ledger, Position, Scope};
+use edgemere_ledger::{Identity, Ledger, Position, Scope};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use crate::announce::Announcer;
 use crate::error::Error;
 use crate::host::Host;
 use crate::peers::Peers;
 use crate::placement::Places;
 use crate::results::Kept;
-use crate::sync::Synchronizer;
+use crate::sync::{LedgerAge, Synchronizer};
 use crate::variables::Variables;
 
 /// What a node can be to the network.
@@ -78,8 +79,12 @@ pub struct Settings {
     pub master: Option<String>,
     /// Whether it adds policies about itself to the ledger.
     pub register: bool,
+    /// How old its copy of the ledger may be for an answer of the network to be called complete.
+    pub ledger_age_max: Duration,
     /// The folder of its data.
     pub data: PathBuf,
+    /// The identity of that folder.
+    pub identity: Arc<Identity>,
     /// Its ledger.
     pub ledger: Ledger,
     /// Its rows.
@@ -100,6 +105,7 @@ pub struct Node {
     pub(crate) host: Host,
     pub(crate) activity: Activity,
     synchronizer: Synchronizer,
+    announcer: Announcer,
     /// What is kept of answers for a while.
     pub(crate) kept: Kept,
     /// What else runs beside it, and tells how it is doing.
@@ -141,6 +147,7 @@ impl Node {
             network_sql: local.on_network(places, credentials, Patience::default()),
             name: RwLock::new(settings.name.clone()),
             synchronizer: Synchronizer::new(&settings.ledger),
+            announcer: Announcer::default(),
             kept: Kept::default(),
             processes: RwLock::default(),
             variables: Variables::default(),
@@ -237,6 +244,15 @@ impl Node {
         self.settings.master.as_deref().filter(|_| !self.has_role(Role::Master))
     }
 
+    /// How old the node's copy of the ledger is: how long ago it was last known to be the master's.
+    /// None where the node keeps the ledger itself.
+    pub fn ledger_age(&self) -> Option<LedgerAge> {
+        self.follows()?;
+        let since = self.synchronizer.status().in_step_at.unwrap_or(self.activity.started);
+        let seconds_max = self.settings.ledger_age_max.as_secs();
+        Some(LedgerAge { seconds: since.elapsed().as_secs(), seconds_max })
+    }
+
     /// How far a policy reaches that the node makes for the network.
     pub(crate) fn scope(&self) -> Scope {
         match (self.has_role(Role::Master), self.follows()) {
@@ -257,6 +273,10 @@ impl Node {
 
     pub(crate) fn synchronizer(&self) -> &Synchronizer {
         &self.synchronizer
+    }
+
+    pub(crate) fn announcer(&self) -> &Announcer {
+        &self.announcer
     }
 
     /// Reads or changes the ledger where waiting for the disk holds up nobody else.

@@ -34,11 +34,12 @@ pub trait Peers: Send + Sync + std::fmt::Debug {
         wait: Duration,
     ) -> BoxFuture<'a, Result<Changes, Error>>;
 
-    /// Gives policies to the master at a network address.
+    /// Gives policies to the master at a network address, as the node with this identity.
     fn publish<'a>(
         &'a self,
         address: &'a str,
         policies: &'a [Arc<Policy>],
+        by: &'a str,
     ) -> BoxFuture<'a, Result<Published, Error>>;
 
     /// Asks the REST service at an HTTP address for its status.

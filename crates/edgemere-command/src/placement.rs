@@ -1,9 +1,12 @@
 //! Where the tables of the network are, as the ledger tells it: a table's columns are in its policy,
 //! and the operators that hold it are those of the clusters that name it.
 
+use std::sync::Arc;
+
 use edgemere_engine::Definition;
-use edgemere_engine::network::{Operator, Part, Placement, Table};
-use edgemere_ledger::{Ledger, Policy};
+use edgemere_engine::network::{Bound, Operator, Part, Placement, Table};
+use edgemere_ledger::{Ledger, NODE_ID, Policy};
+use serde_json::Value;
 
 use crate::destination::address_of;
 use crate::lookup;
@@ -45,6 +48,10 @@ fn part(policy: &Policy) -> Option<Part> {
         id: policy.id()?.to_owned(),
         name: policy.text("name").unwrap_or("operator").to_owned(),
         address: address_of(policy)?,
+        bound: policy.text(NODE_ID).map(|node| {
+            let position = policy.attribute("position").and_then(Value::as_u64);
+            Arc::new(Bound { node: node.to_owned(), position: position.unwrap_or_default() })
+        }),
     };
     Some(Part { operators: vec![operator], rows: None })
 }

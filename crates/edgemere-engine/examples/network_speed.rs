@@ -13,7 +13,9 @@ use arrow::array::{
     ArrayRef, Float64Array, Int64Array, RecordBatch, StringViewArray, TimestampMicrosecondArray,
 };
 use edgemere_engine::Engine;
-use edgemere_engine::network::{Credentials, Operator, Part, Patience, Placement, Table, Worker};
+use edgemere_engine::network::{
+    Credentials, Operator, Own, Part, Patience, Placement, Table, Worker,
+};
 use edgemere_engine::schema::{Column, Kind, Schema};
 use edgemere_engine::sql::{Query, Sql};
 use futures_util::future::BoxFuture;
@@ -170,13 +172,17 @@ async fn drain(mut query: Query) -> Anything<usize> {
 async fn serve(number: usize, engine: &Engine) -> Anything<Operator> {
     let id = number.to_string();
     let known = id.clone();
-    let known = Arc::new(move || Some(known.clone()));
+    let storage = engine.storage().clone();
+    let known = Arc::new(move || {
+        let (id, node) = (known.clone(), known.clone());
+        Some(Own { id, node, position: storage.position() })
+    });
     let worker = Worker::new(known, engine.sql(), Arc::new(|_: &_| Ok(())));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?.to_string();
     let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
     tokio::spawn(Server::builder().add_routes(worker.service()).serve_with_incoming(incoming));
-    Ok(Operator { name: format!("operator-{id}"), id, address })
+    Ok(Operator { name: format!("operator-{id}"), id, address, ..Operator::default() })
 }
 
 fn schema() -> Schema {

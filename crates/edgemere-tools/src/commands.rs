@@ -3,6 +3,7 @@
 
 use edgemere_command::results::{self, Budget, ResultRows};
 use edgemere_command::sql::ResultColumn;
+use edgemere_command::sync::LedgerAge;
 use edgemere_command::{Error, INTERNAL_MESSAGE, Kind, Principal, Rendered, Request};
 use futures_util::stream::BoxStream;
 use mcp_serve::BoxFuture;
@@ -38,6 +39,12 @@ pub trait Commands: Send + Sync + 'static {
     /// The version of what is known of the network, where that costs nothing: when it differs, there
     /// may be other tables.
     fn version(&self) -> Option<String> {
+        None
+    }
+
+    /// How old what the node knows of the network is; none when it keeps the ledger itself, or when
+    /// that is not known.
+    fn ledger_age(&self) -> Option<LedgerAge> {
         None
     }
 

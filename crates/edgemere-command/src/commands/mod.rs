@@ -1,6 +1,7 @@
 //! The commands: a file each, at the path that the user types (`get status` is `get/status.rs`).
 //! This file lists them, finds the one that a text names, and hands everything to it.
 
+mod accept;
 mod assign;
 mod blockchain;
 mod connect;
@@ -146,6 +147,8 @@ macro_rules! commands {
 }
 
 commands! {
+    AcceptLedger(Plain<accept::ledger::Ledger>),
+    AcceptOperator(Named<accept::operator::Operator>),
     Assign(assign::Assign),
     BlockchainAdd(OnePolicy<blockchain::add::Add>),
     BlockchainDrop(blockchain::drop::Drop),
@@ -163,6 +166,7 @@ commands! {
     CreateView(create::view::View),
     DisconnectDbms(Named<disconnect::dbms::Dbms>),
     DropDbms(Named<drop::dbms::Dbms>),
+    DropOperator(Named<drop::operator::Operator>),
     DropPartition(drop::partition::Partition),
     DropTable(Named<drop::table::Table>),
     DropView(Named<drop::view::View>),

@@ -146,7 +146,9 @@ Two formats are for programs that must know when they have all rows: \"batch\" c
             return Ok(Reply::collected(collect(query, limit).await?, times));
         }
         let query = Source::from(query);
-        Ok(Reply::rows(Rows { query, times, statistics, rows_at_once, started, is_rest: false }))
+        let (ledger, is_rest) = (context.node.ledger_age(), false);
+        let rows = Rows { query, times, statistics, rows_at_once, started, is_rest, ledger };
+        Ok(Reply::rows(rows))
     }
 }
 

@@ -12,6 +12,7 @@ impl Error {
             | Self::UnknownVariable { hint, .. }
             | Self::UnknownTable { hint, .. }
             | Self::UnknownDatabase { hint, .. }
+            | Self::UnknownOperator { hint, .. }
             | Self::NoHelp { hint, .. }
             | Self::File { hint, .. } => hint.clone(),
             Self::NoDestination { hint, .. } => Some(hint.clone()),

@@ -14,6 +14,7 @@ use super::modes::{Frame, events_of};
 use super::source::Source;
 use super::{Content, Format, Media, Rendered, Sources};
 use crate::error::Error;
+use crate::sync::LedgerAge;
 
 /// Rows that are the reply.
 #[derive(Debug)]
@@ -27,13 +28,16 @@ pub(crate) struct Rows {
     pub(crate) started: Instant,
     /// Whether the first of them were taken by somebody already.
     pub(crate) is_rest: bool,
+    /// How old what the node knew of the network was, where it is a copy.
+    pub(crate) ledger: Option<LedgerAge>,
 }
 
 impl Rows {
     /// Rows alone, with so many in an event.
     pub(crate) fn new(query: Source, rows_at_once: usize) -> Self {
         let (times, started) = (Times::Plain, Instant::now());
-        Self { query, times, statistics: false, rows_at_once, started, is_rest: false }
+        let (statistics, is_rest, ledger) = (false, false, None);
+        Self { query, times, statistics, rows_at_once, started, is_rest, ledger }
     }
 }
 
@@ -179,7 +183,7 @@ impl Pieces {
         let seconds = self.rows.started.elapsed().as_secs();
         let time = format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
         let count = self.count;
-        let nodes = Nodes::of(&self.rows.query);
+        let nodes = Nodes::of(&self.rows.query, self.rows.ledger);
         match (self.format, self.rows.statistics) {
             (Format::Json, true) => format!(
                 "],\n\"Statistics\":[{{\"Count\": {count},\"Time\":\"{time}\",\"Nodes\": {}{}}}]}}",
@@ -203,22 +207,32 @@ impl Pieces {
 struct Nodes {
     asked: usize,
     missing: Vec<String>,
+    /// How old the ledger is that says who they are; of an answer of operators alone.
+    ledger: Option<LedgerAge>,
 }
 
 impl Nodes {
-    fn of(query: &Source) -> Self {
+    fn of(query: &Source, ledger: Option<LedgerAge>) -> Self {
         let shares = query.operators();
+        let ledger = ledger.filter(|_| !shares.is_empty());
         let gave = |share: &&Share| !matches!(share.state, State::Missing | State::Failed);
         let asked = shares.iter().filter(gave).count();
-        Self { asked, missing: query.missing() }
+        Self { asked, missing: query.missing(), ledger }
     }
 
-    /// Who is missing, after this, as an attribute of JSON; nothing when all are there.
+    /// Who is missing, and how old the ledger is that says so, each after this, as attributes of JSON.
     fn missing(&self, after: &str) -> String {
-        match self.missing.is_empty() {
-            true => String::new(),
-            false => format!("{after}\"Missing\": {}", json!(self.missing)),
+        let mut text = String::new();
+        if !self.missing.is_empty() {
+            text.push_str(&format!("{after}\"Missing\": {}", json!(self.missing)));
         }
+        if let Some(ledger) = self.ledger {
+            text.push_str(&format!("{after}\"Ledger Age\": {}", ledger.seconds));
+            if ledger.is_stale() {
+                text.push_str(&format!("{after}\"Complete\": false"));
+            }
+        }
+        text
     }
 }
 

@@ -24,11 +24,12 @@ use std::time::Duration;
 use edgemere_ledger::{Follower, Ledger};
 use tokio::sync::{Mutex, Notify, watch};
 
-pub(crate) use self::outbox::deliver;
 pub use self::outbox::flush;
-pub use self::own::{operator_id, register};
+pub(crate) use self::outbox::{deliver, deliver_all};
+pub use self::own::{found, operator, operator_id, publish_position, register};
 pub use self::pull::catch_up;
 pub use self::run::run;
+pub use self::status::LedgerAge;
 pub(crate) use self::status::{State, Status};
 
 /// How long the master keeps a question open when it has nothing new.
@@ -54,6 +55,11 @@ struct Signals {
 }
 
 impl Synchronizer {
+    /// Changes whenever the ledger does.
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.signals.changed.subscribe()
+    }
+
     pub(crate) fn new(ledger: &Ledger) -> Self {
         let signals = Arc::new(Signals::default());
         let told = Arc::clone(&signals);

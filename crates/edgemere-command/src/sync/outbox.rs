@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use edgemere_ledger::{Ledger, Policy};
 
-use super::catch_up;
+use super::{State, catch_up};
 use crate::error::Error;
 use crate::node::Node;
 use crate::peers::Published;
@@ -32,13 +32,18 @@ type Settled = (Arc<Policy>, Option<Policy>);
 pub async fn flush(node: &Arc<Node>) -> Result<Vec<(String, Error)>, Error> {
     let Some(master) = node.follows() else { return Ok(Vec::new()) };
     let synchronizer = node.synchronizer();
+    if let State::Refused(reason) = synchronizer.status().state {
+        // Nothing of this network is for a master that is not its own.
+        return Err(edgemere_ledger::Error::HistoryRefused { reason }.into());
+    }
     let _turn = synchronizer.sending.lock().await;
     let mut refusals = Vec::new();
     let mut rounds_idle = 0;
     while rounds_idle < ROUNDS_IDLE_MAX {
         let policies = next(node.ledger());
         let Some(first) = policies.first().and_then(|policy| policy.id()) else { break };
-        let published = node.settings().peers.publish(master, &policies).await;
+        let published =
+            node.settings().peers.publish(master, &policies, node.settings().identity.id()).await;
         let Published { answers, end } =
             published.inspect_err(|error| synchronizer.note_failed(master, error))?;
         if answers.len() != policies.len() {
@@ -79,6 +84,17 @@ pub(crate) async fn deliver(node: &Arc<Node>, id: String) -> Result<(), Error> {
             Ok(())
         }
     }
+}
+
+/// Sends what waits for the master, when it answers: when it did not answer last time, what waits goes
+/// on waiting, and nobody waits for it.
+pub(crate) async fn deliver_all(node: &Arc<Node>) -> Result<(), Error> {
+    let state = node.synchronizer().status().state;
+    let is_away = matches!(state, State::Failed(_) | State::Refused(_));
+    if node.ledger().waiting() == 0 || is_away {
+        return Ok(());
+    }
+    flush(node).await.map(drop)
 }
 
 fn next(ledger: &Ledger) -> Vec<Arc<Policy>> {

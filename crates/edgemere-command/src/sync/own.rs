@@ -4,12 +4,15 @@
 
 use std::sync::Arc;
 
-use edgemere_ledger::{Condition, Followed, Kinds, Ledger, Policy, Scope};
+use edgemere_engine::network::Own;
+use edgemere_ledger::{
+    Condition, Error as LedgerError, Followed, Kinds, Ledger, NODE_ID, Policy, Scope,
+};
 use serde_json::{Map, Value, json};
 
+use crate::announce::{self, spread};
 use crate::destination::address_of;
 use crate::error::Error;
-use crate::ingest;
 use crate::node::{Node, Role};
 use crate::peers::PING_TIMEOUT;
 
@@ -21,8 +24,8 @@ pub async fn register(node: &Arc<Node>) -> Result<(), Error> {
         let of = Arc::clone(node);
         node.change_ledger(move |_| register_all(&of)).await?;
     }
-    let of = Arc::clone(node);
-    node.change_ledger(move |_| ingest::publish_all(&of)).await
+    node.announcer().ledger_changed();
+    announce::compare(node).await
 }
 
 /// The id of the policy that makes the node an operator, once there is one: under its name, or with
@@ -44,6 +47,40 @@ pub fn operator_id(node: &Node) -> Option<String> {
     known.first()?.id().map(String::from)
 }
 
+/// What the node is to queries of the network, once it is an operator in the ledger.
+pub fn operator(node: &Node) -> Option<Own> {
+    Some(Own {
+        id: operator_id(node)?,
+        node: node.settings().identity.id().to_owned(),
+        position: node.engine().storage().position(),
+    })
+}
+
+/// Makes the ledger one of a network, when the node is its master: of a new network, when it is of
+/// none yet.
+pub async fn found(node: &Arc<Node>) -> Result<(), Error> {
+    match node.has_role(Role::Master) {
+        true => node.change_ledger(|ledger| ledger.found().map(drop)).await,
+        false => Ok(()),
+    }
+}
+
+/// Says in the ledger how far the node's storage is, when it has gone on: by that everybody knows it
+/// from an older copy of itself.
+pub async fn publish_position(node: &Arc<Node>) -> Result<(), Error> {
+    if !node.settings().register || !node.has_role(Role::Operator) {
+        return Ok(());
+    }
+    let of = Arc::clone(node);
+    let publish = move |ledger: &Ledger| match own_policy(&of, Role::Operator) {
+        // What somebody took out of the ledger stays out until the node starts again.
+        None => Ok(()),
+        Some(known) if position_of(&known) == of.engine().storage().position() => Ok(()),
+        Some(_) => register_role(&of, ledger, Role::Operator),
+    };
+    node.change_ledger(publish).await
+}
+
 /// Adds them when the node has got the master's ledger for the first time since its start.
 pub(super) async fn join(node: &Arc<Node>) {
     if let Err(error) = register(node).await {
@@ -55,11 +92,11 @@ pub(super) async fn join(node: &Arc<Node>) {
 /// Sees to them after the copy has changed. Only what is lost by a fault of the master's disk is
 /// registered again: what somebody took out of the ledger stays out until the node starts again.
 pub(super) async fn see_to(node: &Arc<Node>, followed: &Followed) {
-    if followed.resynchronised {
+    if followed.resynchronised || is_to_bind(node, followed) {
         join(node).await;
-    } else if followed.kinds.contains("table") {
-        let of = Arc::clone(node);
-        if let Err(error) = node.change_ledger(move |_| ingest::publish_all(&of)).await {
+    } else if ["table", "cluster"].iter().any(|kind| followed.kinds.contains(*kind)) {
+        node.announcer().ledger_changed();
+        if let Err(error) = announce::compare(node).await {
             tracing::warn!(reason = error.message(), "the node's tables could not be published");
         }
     }
@@ -89,22 +126,91 @@ async fn refuse_taken_name(node: &Arc<Node>) -> Result<(), Error> {
     Ok(())
 }
 
-fn register_all(node: &Node) -> Result<(), edgemere_ledger::Error> {
-    let settings = node.settings();
-    let scope = node.scope();
-    for role in Role::ALL.into_iter().filter(|role| node.has_role(*role)) {
-        let mut attributes = Map::new();
-        attributes.insert("name".into(), settings.name.clone().into());
-        attributes.insert("company".into(), settings.company.clone().into());
-        attributes.insert("ip".into(), settings.network.ip().to_string().into());
-        attributes.insert("port".into(), settings.network.port().into());
-        attributes.insert("rest_port".into(), settings.http.port().into());
-        if role == Role::Operator {
-            attributes.insert("cluster".into(), cluster_id(node, scope)?.into());
-        }
-        put(node.ledger(), role.name(), &attributes, scope)?;
+/// Whether somebody has accepted this node in the place of the one that a policy of its was bound to.
+fn is_to_bind(node: &Node, followed: &Followed) -> bool {
+    let of_role = |role: Role| {
+        let known = own_policy(node, role);
+        followed.kinds.contains(role.name())
+            && known.is_some_and(|known| known.text(NODE_ID).is_none())
+    };
+    node.settings().register
+        && Role::ALL.into_iter().any(|role| node.has_role(role) && of_role(role))
+}
+
+fn register_all(node: &Node) -> Result<(), LedgerError> {
+    let mut roles = Role::ALL.into_iter().filter(|role| node.has_role(*role));
+    roles.try_for_each(|role| register_role(node, node.ledger(), role))
+}
+
+fn register_role(node: &Node, ledger: &Ledger, role: Role) -> Result<(), LedgerError> {
+    let (settings, scope) = (node.settings(), node.scope());
+    let mut attributes = Map::new();
+    attributes.insert("name".into(), settings.name.clone().into());
+    attributes.insert("company".into(), settings.company.clone().into());
+    attributes.insert("ip".into(), settings.network.ip().to_string().into());
+    attributes.insert("port".into(), settings.network.port().into());
+    attributes.insert("rest_port".into(), settings.http.port().into());
+    if role == Role::Operator {
+        attributes.insert("cluster".into(), cluster_id(node, scope)?.into());
     }
-    Ok(())
+    // The id is that of what the node is, so that it does not change with its identity.
+    let mut policy = Policy::from_value(json!({ role.name(): attributes }))?;
+    policy.prepare();
+    let id = policy.id().unwrap_or_default().to_owned();
+    let known = own_policy(node, role);
+    if let Some(known) = &known {
+        refuse_another(node, role, known)?;
+    }
+    if role == Role::Operator {
+        attributes.insert("position".into(), node.engine().storage().position().into());
+    }
+    let is_bound = known.as_ref().is_some_and(|known| known.text(NODE_ID).is_some());
+    match known.as_ref().and_then(|known| Some((known, known.id()?))) {
+        Some((known, _)) if is_bound && says(known, &attributes) => spread(ledger, known, scope),
+        Some((known, id)) => {
+            settings.identity.bind(role.name(), &mut attributes, Some(known));
+            let policy = Policy::from_value(json!({ role.name(): attributes }))?;
+            ledger.replace(id, policy, scope).map(drop)
+        }
+        None => {
+            settings.identity.bind(role.name(), &mut attributes, None);
+            attributes.insert("id".into(), id.into());
+            let policy = Policy::from_value(json!({ role.name(): attributes }))?;
+            ledger.insert(policy, scope).map(drop)
+        }
+    }
+}
+
+/// The policy of the node in a role, under its name.
+fn own_policy(node: &Node, role: Role) -> Option<Arc<Policy>> {
+    let settings = node.settings();
+    let is_own = Condition::All(vec![
+        Condition::equal("name", settings.name.as_str()),
+        Condition::equal("company", settings.company.as_str()),
+    ]);
+    node.ledger().select(&Kinds::one(role.name()), &is_own).into_iter().next()
+}
+
+fn position_of(policy: &Policy) -> u64 {
+    policy.attribute("position").and_then(Value::as_u64).unwrap_or_default()
+}
+
+/// Refuses to speak for a node with another data folder, and for this one when it is an older copy of
+/// itself: its rows would be missed, and nobody would know.
+fn refuse_another(node: &Node, role: Role, known: &Policy) -> Result<(), LedgerError> {
+    let name = node.settings().name.clone();
+    match known.text(NODE_ID) {
+        Some(owner) if owner != node.settings().identity.id() => {
+            Err(LedgerError::OtherIdentity { kind: role.name().to_owned(), name })
+        }
+        _ => {
+            let (known, position) = (position_of(known), node.engine().storage().position());
+            match known > position {
+                true => Err(LedgerError::Backwards { name, known, position }),
+                false => Ok(()),
+            }
+        }
+    }
 }
 
 /// The id of the node's cluster, whose policy is added when there is none.
@@ -115,29 +221,10 @@ fn cluster_id(node: &Node, scope: Scope) -> Result<String, edgemere_ledger::Erro
     policy.prepare();
     let id = policy.id().unwrap_or_default().to_owned();
     match node.ledger().get(&id) {
-        Some(known) => ingest::spread(node.ledger(), &known, scope)?,
+        Some(known) => spread(node.ledger(), &known, scope)?,
         None => drop(node.ledger().insert(policy, scope)?),
     }
     Ok(id)
-}
-
-/// Adds a policy of the node, or replaces the one under its name when it says something else.
-fn put(
-    ledger: &Ledger,
-    kind: &str,
-    attributes: &Map<String, Value>,
-    scope: Scope,
-) -> Result<(), edgemere_ledger::Error> {
-    let equal =
-        |name: &str| Condition::equal(name, attributes.get(name).cloned().unwrap_or_default());
-    let is_own = Condition::All(vec![equal("name"), equal("company")]);
-    let known = ledger.select(&Kinds::one(kind), &is_own).into_iter().next();
-    let policy = Policy::from_value(json!({ kind: attributes }))?;
-    match known.as_ref().and_then(|known| Some((known, known.id()?))) {
-        None => ledger.insert(policy, scope).map(drop),
-        Some((known, _)) if says(known, attributes) => ingest::spread(ledger, known, scope),
-        Some((_, id)) => ledger.replace(id, policy, scope).map(drop),
-    }
 }
 
 /// Whether a policy has all these attributes.

@@ -36,16 +36,18 @@ pub async fn changes(node: &Arc<Node>, after: Position, wait: Duration) -> Resul
 }
 
 /// Takes policies of another node for the network: each as it is in the ledger now, or with why it
-/// is refused. All of them are looked at, in their order.
+/// is refused. All of them are looked at, in their order. `by` is the identity of that node, where it
+/// is known.
 pub async fn take(
     node: &Arc<Node>,
     policies: Vec<Policy>,
+    by: Option<String>,
 ) -> Result<Vec<Result<Arc<Policy>, Error>>, Error> {
     must_be_master(node)?;
     let adopt = move |ledger: &Ledger| -> Result<Vec<_>, edgemere_ledger::Error> {
         let mut taken = Vec::new();
         for policy in policies {
-            match ledger.adopt(policy).map_err(Error::from) {
+            match ledger.adopt(policy, by.as_deref()).map_err(Error::from) {
                 // A full disk is no fault of the policy: the node may come again.
                 Err(Error::Ledger(error)) if is_own_fault(&error) => return Err(error),
                 answer => taken.push(answer),

@@ -3,6 +3,8 @@
 use std::sync::PoisonError;
 use std::time::Instant;
 
+use edgemere_ledger::Error as LedgerError;
+
 use super::Synchronizer;
 use crate::error::Error;
 
@@ -24,6 +26,23 @@ pub(crate) struct Status {
     pub(crate) refusal: Option<String>,
 }
 
+/// How old a copy of the ledger is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LedgerAge {
+    /// How many seconds ago it was last known to be the master's.
+    pub seconds: u64,
+    /// From when on an answer by it is not called complete.
+    pub seconds_max: u64,
+}
+
+impl LedgerAge {
+    /// Whether an answer may be without operators that the copy does not know.
+    #[must_use]
+    pub fn is_stale(self) -> bool {
+        self.seconds > self.seconds_max
+    }
+}
+
 /// How it stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum State {
@@ -36,6 +55,8 @@ pub(crate) enum State {
     InStep,
     /// The master does not answer, or not as it should.
     Failed(String),
+    /// The master's ledger is not the one of this node's network, or has lost policies.
+    Refused(String),
 }
 
 impl Synchronizer {
@@ -48,7 +69,7 @@ impl Synchronizer {
     pub(super) fn note_pulled(&self, behind: bool, loaded: bool) {
         let mut was_failed = false;
         self.note(|status| {
-            was_failed = matches!(status.state, State::Failed(_));
+            was_failed = matches!(status.state, State::Failed(_) | State::Refused(_));
             status.calls += 1;
             status.succeeded += 1;
             status.loads += u64::from(loaded);
@@ -69,7 +90,12 @@ impl Synchronizer {
         self.note(|status| {
             status.calls += 1;
             status.failed += 1;
-            let state = State::Failed(reason.clone());
+            let state = match error {
+                Error::Ledger(LedgerError::HistoryRefused { reason }) => {
+                    State::Refused(reason.clone())
+                }
+                _ => State::Failed(reason.clone()),
+            };
             is_news = status.state != state;
             status.state = state;
         });

@@ -16,7 +16,7 @@ use edgemere_command::{
 use edgemere_engine::Engine;
 use edgemere_engine::ingest::Input;
 use edgemere_engine::network::{Credentials, Operator, Worker};
-use edgemere_ledger::{Changes, Ledger, Policy, Position};
+use edgemere_ledger::{Changes, Identity, Ledger, Policy, Position};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use goldenscript::Context;
@@ -43,6 +43,7 @@ pub(crate) struct Runner {
     numbers: regex::Regex,
     dates: regex::Regex,
     hashes: regex::Regex,
+    ages: regex::Regex,
 }
 
 struct TestNode {
@@ -125,6 +126,7 @@ impl Runner {
             ports: BTreeMap::new(),
             numbers: regex::Regex::new(r" *[0-9][0-9,.]*").unwrap(),
             hashes: regex::Regex::new("[0-9a-f]{64}").unwrap(),
+            ages: regex::Regex::new("\"Ledger Age\": [0-9]+").unwrap(),
             dates: regex::Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z").unwrap(),
         };
         runner.start("n1", Role::ALL.to_vec(), None, false);
@@ -169,7 +171,9 @@ impl Runner {
             http: address(HTTP_PORT),
             master: kind.master.clone(),
             register: kind.master.is_some(),
+            ledger_age_max: Duration::from_secs(900),
             data: folder.into(),
+            identity: Arc::new(Identity::open(&folder.join("identity.key")).unwrap()),
             ledger,
             engine,
             peers: Arc::clone(&self.network) as Arc<dyn Peers>,
@@ -307,6 +311,7 @@ impl Runner {
     fn masked(&self, said: &str, shape: bool) -> String {
         let mut said = self.dates.replace_all(said, "<DATE>").into_owned();
         said = self.hashes.replace_all(&said, "<HASH>").into_owned();
+        said = self.ages.replace_all(&said, "\"Ledger Age\": <AGE>").into_owned();
         for (port, shown) in &self.ports {
             said = said.replace(&port.to_string(), &shown.to_string());
         }
@@ -369,7 +374,7 @@ impl goldenscript::Runner for Runner {
 fn serve(listener: std::net::TcpListener, node: &Arc<Node>) -> Runtime {
     listener.set_nonblocking(true).unwrap();
     let known = Arc::downgrade(node);
-    let id = Arc::new(move || sync::operator_id(known.upgrade()?.as_ref()));
+    let id = Arc::new(move || sync::operator(known.upgrade()?.as_ref()));
     let worker = Worker::new(id, node.engine().sql(), Arc::new(|_: &_| Ok(())));
     let threads = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     threads.spawn(async move {
@@ -461,11 +466,12 @@ impl Peers for Network {
         &'a self,
         address: &'a str,
         policies: &'a [Arc<Policy>],
+        by: &'a str,
     ) -> BoxFuture<'a, Result<Published, CommandError>> {
         async move {
             let node = self.find(address)?;
             let policies = policies.iter().map(|policy| Policy::clone(policy)).collect();
-            let taken = sync::serve::take(&node, policies).await;
+            let taken = sync::serve::take(&node, policies, Some(by.to_owned())).await;
             let taken = taken.map_err(|error| told(address, &error))?;
             let answers = taken.into_iter().map(|answer| match answer {
                 Ok(policy) => Ok(Policy::clone(&policy)),

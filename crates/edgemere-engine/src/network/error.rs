@@ -45,6 +45,14 @@ pub enum Error {
         /// What it says.
         reason: String,
     },
+    /// It is not what the ledger says: another data folder, or one that has lost rows.
+    #[error("operator {operator} is not the one of the ledger: {reason}")]
+    Another {
+        /// The operator.
+        operator: Operator,
+        /// What it says.
+        reason: String,
+    },
     /// It does not know who asks.
     #[error("operator {operator} refused this node: {reason}")]
     Denied {
@@ -96,6 +104,11 @@ impl Error {
                 "ask for the other rows with subset = true, and see \"get partitions\" on the operator"
                     .into(),
             ),
+            Self::Another { operator, .. } => Some(format!(
+                "bring its data folder back, or take it as it is for good with \"accept operator \
+                 {name}\"; \"drop operator {name}\" takes it out, and subset = true leaves it out",
+                name = operator.name
+            )),
             Self::Version { .. } => Some("run the same version of Edgemere on all nodes".into()),
             Self::Denied { .. } => Some("give both nodes the same network key".into()),
             Self::OutOfMemory { .. } => Some("ask for less, or aggregate".into()),
@@ -111,6 +124,7 @@ impl Error {
             | Self::Silent { operator, .. }
             | Self::Lost { operator, .. }
             | Self::Version { operator, .. }
+            | Self::Another { operator, .. }
             | Self::Denied { operator, .. }
             | Self::Failed { operator, .. }
             | Self::Damaged { operator, .. }
@@ -132,6 +146,7 @@ impl Error {
                 | Self::Silent { .. }
                 | Self::Lost { .. }
                 | Self::Damaged { .. }
+                | Self::Another { .. }
         )
     }
 
@@ -169,6 +184,7 @@ impl Error {
         };
         let reason = said(status);
         match status.code() {
+            Code::Aborted if !begun => Self::Another { operator, reason },
             Code::FailedPrecondition => Self::Version { operator, reason },
             Code::Unauthenticated | Code::PermissionDenied => Self::Denied { operator, reason },
             Code::Unimplemented => Self::Version {

@@ -220,7 +220,12 @@ impl Links {
             (protocol::COMPRESSION, compression.to_owned()),
             (protocol::SUBSET, self.subset.to_string()),
         ];
-        let own = own.into_iter().map(|(name, value)| (name.to_owned(), value));
+        let bound = operator.bound.iter().flat_map(|bound| {
+            let position = (protocol::POSITION, bound.position.to_string());
+            [(protocol::NODE, bound.node.clone()), position]
+        });
+        let own = own.into_iter().chain(bound);
+        let own = own.map(|(name, value)| (name.to_owned(), value));
         for (name, value) in own.chain(proof) {
             let key = MetadataKey::from_bytes(name.as_bytes()).ok();
             let value = MetadataValue::try_from(value.as_str()).ok();

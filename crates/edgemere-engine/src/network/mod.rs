@@ -55,10 +55,10 @@ pub use self::error::Error;
 pub use self::explain::{Explained, Portion};
 pub use self::link::Credentials;
 use self::link::Links;
-pub use self::operators::{Operator, Part, Placement, Table};
+pub use self::operators::{Bound, Operator, Part, Placement, Table};
 pub use self::progress::{Progress, Share, State};
 pub(crate) use self::tasks::Job;
-pub use self::worker::{Admission, Caller, Identity, Worker};
+pub use self::worker::{Admission, Caller, Identity, Own, Worker};
 use crate::sql::Tables;
 
 /// The way to the operators. Clones share their connections.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::schema::Schema;
 
 /// A node that holds rows.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Operator {
     /// What it is known by in the network. It answers only for this id.
     pub id: String,
@@ -15,6 +15,18 @@ pub struct Operator {
     pub name: String,
     /// Where it listens for other nodes: `host:port`.
     pub address: String,
+    /// What its data folder is known to be, where that is known.
+    pub bound: Option<Arc<Bound>>,
+}
+
+/// What is known of an operator's data folder.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Bound {
+    /// Its identity. One with another is not this operator, whatever it is called and wherever it
+    /// listens.
+    pub node: String,
+    /// How far its storage is known to have been. One that is not so far has lost rows.
+    pub position: u64,
 }
 
 /// One part of a table's rows.

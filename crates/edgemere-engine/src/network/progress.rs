@@ -198,7 +198,8 @@ mod tests {
     use super::*;
 
     fn operator() -> Operator {
-        Operator { id: "1".into(), name: "a".into(), address: "127.0.0.1:1".into() }
+        let (id, name) = ("1".into(), "a".into());
+        Operator { id, name, address: "127.0.0.1:1".into(), ..Operator::default() }
     }
 
     fn lost() -> Error {

@@ -16,6 +16,12 @@ pub(super) const SUBSET: &str = "edgemere-subset";
 /// The header that says how rows are to be compressed.
 pub(super) const COMPRESSION: &str = "edgemere-compression";
 
+/// The header with the identity of the data folder that is meant.
+pub(super) const NODE: &str = "edgemere-node";
+
+/// The header with how far the operator's storage is known to have been.
+pub(super) const POSITION: &str = "edgemere-position";
+
 /// How rows look that are not compressed.
 pub(super) const PLAIN: &str = "none";
 

@@ -36,8 +36,19 @@ pub(super) const PLAN_BYTES_MAX: usize = 64 << 20;
 /// Decides whether a caller may have tasks run: an error says why not.
 pub type Admission = Arc<dyn Fn(&Caller<'_>) -> Result<(), String> + Send + Sync>;
 
-/// What this operator is known by in the network, once it is.
-pub type Identity = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+/// What this operator is in the network, once it is known there.
+pub type Identity = Arc<dyn Fn() -> Option<Own> + Send + Sync>;
+
+/// What an operator is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Own {
+    /// What it is known by in the network.
+    pub id: String,
+    /// The identity of its data folder.
+    pub node: String,
+    /// How far its storage is.
+    pub position: u64,
+}
 
 /// Who calls, as far as the call tells.
 #[derive(Debug)]
@@ -114,7 +125,24 @@ impl Inner {
             return Err(Status::failed_precondition(message));
         }
         (self.admission)(&caller).map_err(Status::unauthenticated)?;
+        self.check_meant(&caller).map_err(Status::aborted)?;
         Ok(request)
+    }
+
+    /// Refuses a query that means another data folder, or this one with rows that it has no more.
+    fn check_meant(&self, caller: &Caller<'_>) -> Result<(), String> {
+        let Some(own) = (self.id)() else { return Ok(()) };
+        if caller.header(protocol::NODE).is_some_and(|node| node != own.node) {
+            return Err("its data folder is another one".to_owned());
+        }
+        let position = caller.header(protocol::POSITION).and_then(|text| text.parse::<u64>().ok());
+        match position {
+            Some(position) if position > own.position => Err(format!(
+                "its data folder was at {position} before and is at {} now: rows are lost",
+                own.position
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// What a plan is read with: functions by name, our own steps, and the gate.
@@ -147,10 +175,10 @@ impl Inner {
         event: WorkerPlanRewriteEvent<'_>,
         tables: &Arc<Catalog>,
     ) -> Result<Task> {
-        let Some(id) = (self.id)() else {
+        let Some(own) = (self.id)() else {
             return plan_err!("this operator is not in the ledger yet");
         };
-        gate::check(&event.plan, &id)?;
+        gate::check(&event.plan, &own.id)?;
         event.plan.apply(|step| {
             if let Some(scan) = step.downcast_ref::<OperatorScan>() {
                 // Taken now: all tasks of a query are given before any rows of it are used.

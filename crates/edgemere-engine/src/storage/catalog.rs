@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use tokio::sync::watch;
+
 use super::record::DatabaseRecord;
 use super::{Database, Retention, Table, View};
 
@@ -11,6 +13,8 @@ use super::{Database, Retention, Table, View};
 #[derive(Debug, Default)]
 pub(crate) struct Catalog {
     databases: RwLock<BTreeMap<String, Entry>>,
+    /// Counts the changes of which tables there are and which columns they have.
+    layout: watch::Sender<u64>,
 }
 
 /// What a database has.
@@ -136,15 +140,31 @@ impl Catalog {
     }
 
     pub(crate) fn set_record(&self, id: u64, record: DatabaseRecord) {
-        let mut databases = self.write();
-        let entry = databases.entry(record.name.clone()).or_default();
-        entry.record = Some((id, record));
+        {
+            let mut databases = self.write();
+            let entry = databases.entry(record.name.clone()).or_default();
+            entry.record = Some((id, record));
+        }
+        self.note_layout();
     }
 
     pub(crate) fn insert(&self, table: Arc<Table>) {
-        let mut databases = self.write();
-        let entry = databases.entry(table.dbms().to_owned()).or_default();
-        entry.tables.insert(table.name().to_owned(), table);
+        {
+            let mut databases = self.write();
+            let entry = databases.entry(table.dbms().to_owned()).or_default();
+            entry.tables.insert(table.name().to_owned(), table);
+        }
+        self.note_layout();
+    }
+
+    /// Tells who watches that a table or a column is new.
+    pub(crate) fn note_layout(&self) {
+        self.layout.send_modify(|count| *count += 1);
+    }
+
+    /// Counts the changes of which tables there are and which columns they have.
+    pub(crate) fn layout(&self) -> watch::Receiver<u64> {
+        self.layout.subscribe()
     }
 
     pub(crate) fn remove(&self, dbms: &str, name: &str) {

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use redb::{Database, DatabaseError, StorageError};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::budget::Budget;
 use super::catalog::Catalog;
@@ -123,6 +123,21 @@ impl Storage {
     #[must_use]
     pub fn table(&self, dbms: &str, name: &str) -> Option<Arc<Table>> {
         self.inner.catalog.get(dbms, name)
+    }
+
+    /// How far the storage is: every transaction that is durable counts, and none is ever uncounted.
+    /// A folder that is not so far as it was is an older copy of itself.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.inner.shared.store.sequence()
+    }
+
+    /// Counts the changes of which tables there are and which columns they have, for whoever makes
+    /// them known elsewhere. A change counts when it is durable, whether or not who asked for it
+    /// still waits.
+    #[must_use]
+    pub fn layout(&self) -> watch::Receiver<u64> {
+        self.inner.catalog.layout()
     }
 
     /// Makes a table, durable when this returns. One that exists with the same columns is returned
@@ -258,8 +273,12 @@ impl Inner {
             let wider = state.widened(columns)?;
             let record = TableRecord::new(table.dbms(), table.name(), &wider.schema);
             writes.put_json(Shelf::Tables, (table.id, 0), &record)?;
-            let table = Arc::clone(table);
-            Ok(((), Box::new(move || table.state_mut().widen(wider))))
+            let (table, catalog) = (Arc::clone(table), Arc::clone(&self.catalog));
+            let apply = move || {
+                table.state_mut().widen(wider);
+                catalog.note_layout();
+            };
+            Ok(((), Box::new(apply)))
         })
     }
 

@@ -36,6 +36,8 @@ pub(crate) struct Store {
     next_file: AtomicU64,
     /// What was read at the start.
     found: Marks,
+    /// The number of the last transaction that came through, for those who do not wait for others.
+    sequence: AtomicU64,
     slot: Mutex<Slot>,
 }
 
@@ -98,8 +100,9 @@ impl Store {
         let slot =
             Slot { database: Some(database), marks, doubt: None, suspect: false, closed: false };
         let next_file = AtomicU64::new(marks.next_file);
-        let slot = Mutex::new(slot);
-        let store = Self { path: path.to_owned(), opener, next_file, found, slot };
+        let sequence = AtomicU64::new(marks.sequence);
+        let (path, slot) = (path.to_owned(), Mutex::new(slot));
+        let store = Self { path, opener, next_file, found, sequence, slot };
         Ok((store, loaded))
     }
 
@@ -153,6 +156,7 @@ impl Store {
             Ok(value) => {
                 if let Some(mut done) = pending.take() {
                     slot.marks = done.marks;
+                    self.sequence.store(done.marks.sequence, Ordering::Release);
                     done.apply();
                 }
                 Ok(value)
@@ -183,6 +187,11 @@ impl Store {
     /// The bytes of the database's file.
     pub(crate) fn bytes(&self) -> u64 {
         std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
+    }
+
+    /// The number of the last transaction that came through.
+    pub(crate) fn sequence(&self) -> u64 {
+        self.sequence.load(Ordering::Acquire)
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -258,6 +267,7 @@ impl Store {
         }
         slot.database = Some(database);
         slot.marks = Marks { storage: marks.storage.or(slot.marks.storage), ..marks };
+        self.sequence.store(marks.sequence, Ordering::Release);
         if let Some(mut doubt) = slot.doubt.take() {
             if came_through { doubt.apply() } else { doubt.undo() }
         }

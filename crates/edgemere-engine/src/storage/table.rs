@@ -75,6 +75,12 @@ impl Table {
         &self.name
     }
 
+    /// The table's number: no other table of the storage ever has it, also none of the same name.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.id
+    }
+
     /// The table's columns.
     #[must_use]
     pub fn schema(&self) -> Arc<Schema> {

@@ -1,6 +1,7 @@
 //! Operators that are down, die, hang or come back: an error with a name, or an answer that says what
 //! is missing; never a short answer that looks whole.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::answer::Answer;
@@ -8,7 +9,7 @@ use crate::node::Node;
 use crate::proxy::{Proxy, Then};
 use crate::rows::{Split, readings, store};
 use crate::{Cluster, DBMS, until};
-use edgemere_engine::network::{Error, Operator, Part, State};
+use edgemere_engine::network::{Bound, Error, Operator, Part, State};
 use edgemere_engine::sql::{self, Scope};
 use tokio::net::TcpListener;
 
@@ -263,11 +264,46 @@ async fn progress_is_told_for_each_operator() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_operator_that_is_not_what_the_ledger_says_is_no_whole_answer() {
+    let cluster = cluster(300).await;
+    let right = cluster.nodes[2].operator.clone();
+    let identity = "node of id-2";
+    let position = cluster.nodes[2].engine.storage().position();
+    assert!(position > 0);
+    let meant = |node: &str, position: u64| {
+        let bound = Bound { node: node.to_owned(), position };
+        let operator = Operator { bound: Some(Arc::new(bound)), ..right.clone() };
+        cluster.places.change(|table| {
+            table.parts[2] = Part { operators: vec![operator.clone()], rows: None };
+        });
+    };
+    // As it is, and as it was not so long ago.
+    for position in [0, position] {
+        meant(identity, position);
+        assert_eq!(count(&cluster, Scope::default()).await, (300, vec![]));
+    }
+    // Another data folder under its name and address, or its own from before.
+    let others = rows_of(&cluster.nodes[0]) + rows_of(&cluster.nodes[1]);
+    for (node, position, why) in [
+        ("node of id-7", 0, "its data folder is another one"),
+        (identity, position + 1, "rows are lost"),
+    ] {
+        meant(node, position);
+        let error = failure(&cluster, "select count(*) from readings", Scope::default()).await;
+        let text = crate::chain(&error);
+        assert!(text.contains("is not the one of the ledger") && text.contains(why), "{text}");
+        assert!(error.hint().unwrap().contains("accept operator operator-2"));
+        assert_eq!(count(&cluster, subset()).await, (others, vec!["operator-2".to_owned()]));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_scan_for_another_operator_is_refused() {
     let cluster = cluster(300).await;
     // The ledger is wrong, or the machine got another's address.
     let address = cluster.nodes[0].operator.address.clone();
-    let wrong = Operator { id: "id-2".into(), name: "operator-2".into(), address };
+    let wrong =
+        Operator { id: "id-2".into(), name: "operator-2".into(), address, ..Operator::default() };
     cluster.places.change(|table| {
         table.parts[2] = Part { operators: vec![wrong.clone()], rows: None };
     });

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use edgemere_engine::Engine;
-use edgemere_engine::network::{Caller, Credentials, Operator, Part, Worker};
+use edgemere_engine::network::{Caller, Credentials, Operator, Own, Part, Worker};
 use futures_util::future::BoxFuture;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
@@ -45,12 +45,19 @@ impl Node {
         let folder = tempfile::tempdir().unwrap();
         let (engine, _) = Engine::open(folder.path()).unwrap();
         let id = format!("id-{number}");
-        let known = id.clone();
-        let worker =
-            Worker::new(Arc::new(move || Some(known.clone())), engine.sql(), Arc::new(admit));
+        let (known, storage) = (id.clone(), engine.storage().clone());
+        let own = move || {
+            let (id, node) = (known.clone(), format!("node of {known}"));
+            Some(Own { id, node, position: storage.position() })
+        };
+        let worker = Worker::new(Arc::new(own), engine.sql(), Arc::new(admit));
         let (threads, address) = serve(&worker, "127.0.0.1:0".parse().unwrap());
-        let operator =
-            Operator { id, name: format!("operator-{number}"), address: address.to_string() };
+        let operator = Operator {
+            id,
+            name: format!("operator-{number}"),
+            address: address.to_string(),
+            ..Operator::default()
+        };
         Self { engine, operator, worker, threads: Some(threads), _folder: folder }
     }
 

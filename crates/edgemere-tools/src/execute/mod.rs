@@ -170,7 +170,8 @@ impl Executor {
             None => reply,
         };
         let node = self.commands.node_name();
-        let provenance = Provenance::of_sources(sources, node, started.elapsed());
+        let provenance = Provenance::of_sources(sources, node, started.elapsed())
+            .with_ledger(self.commands.ledger_age());
         Ok(value::outcome(answer, Budget::of(&tool.limits), &provenance))
     }
 
@@ -184,7 +185,13 @@ impl Executor {
     ) -> Result<Outcome, Failure> {
         let budget = match wanted {
             Wanted::Events(_) => {
-                return streamed::outcome(rows, call, self.commands.node_name()).await;
+                return streamed::outcome(
+                    rows,
+                    call,
+                    self.commands.node_name(),
+                    self.commands.ledger_age(),
+                )
+                .await;
             }
             Wanted::Page(budget) => budget,
         };

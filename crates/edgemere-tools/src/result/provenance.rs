@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use edgemere_command::Sources;
 use edgemere_command::network::{Share, State};
+use edgemere_command::sync::LedgerAge;
 use serde_json::{Map, Value, json};
 
 /// How many nodes are named.
@@ -18,6 +19,10 @@ pub(crate) struct Provenance {
     pub(crate) missing: Vec<String>,
     pub(crate) rows_scanned: Option<u64>,
     pub(crate) time: Duration,
+    /// How old what the node knows of the network was, where it is a copy.
+    pub(crate) ledger: Option<LedgerAge>,
+    /// Whether other nodes gave it: who they are is known from the ledger.
+    pub(crate) is_of_network: bool,
 }
 
 impl Provenance {
@@ -35,7 +40,7 @@ impl Provenance {
         // An operator that has not ended has read at least what it sent.
         let rows_scanned = shares.iter().map(|share| share.rows_read.max(share.rows)).sum();
         let rows_scanned = Some(rows_scanned);
-        let mut provenance = Self { time, rows_scanned, ..Self::default() };
+        let mut provenance = Self { time, rows_scanned, is_of_network: true, ..Self::default() };
         // In the order of their names: the same question has the same answer.
         let mut shares: Vec<_> = shares.iter().collect();
         shares.sort_by(|a, b| a.operator.name.cmp(&b.operator.name));
@@ -68,7 +73,7 @@ impl Provenance {
                     asked,
                     missing,
                     time,
-                    rows_scanned: None,
+                    ..Self::default()
                 }
             }
         }
@@ -85,9 +90,28 @@ impl Provenance {
         self
     }
 
-    /// Whether nobody's part is missing.
+    /// With how old what the node knows of the network is. Who holds what is known from there, so it
+    /// matters to answers of operators alone.
+    pub(crate) fn with_ledger(self, ledger: Option<LedgerAge>) -> Self {
+        Self { ledger: ledger.filter(|_| self.is_of_network), ..self }
+    }
+
+    /// Whether nobody's part is missing, as far as a ledger tells that is not too old for it.
     pub(crate) fn is_complete(&self) -> bool {
-        self.missing.is_empty()
+        self.missing.is_empty() && !self.ledger.is_some_and(LedgerAge::is_stale)
+    }
+
+    /// Why it is not whole, in words.
+    pub(crate) fn why_incomplete(&self) -> Option<String> {
+        if !self.missing.is_empty() {
+            return Some(format!("no answer of {}", self.missing.join(", ")));
+        }
+        let ledger = self.ledger.filter(|ledger| ledger.is_stale())?;
+        Some(format!(
+            "the copy of the ledger is {} s old, since the master does not answer: there may be \
+             operators that this node does not know",
+            ledger.seconds
+        ))
     }
 
     pub(crate) fn to_value(&self) -> Value {
@@ -98,7 +122,11 @@ impl Provenance {
         told.insert("missing".into(), names(&self.missing));
         self.rows_scanned.map(|rows| told.insert("rows_scanned".into(), rows.into()));
         told.insert("time_ms".into(), json!(milliseconds));
+        self.ledger.map(|ledger| told.insert("ledger_age_s".into(), ledger.seconds.into()));
         told.insert("complete".into(), self.is_complete().into());
+        if self.ledger.is_some_and(LedgerAge::is_stale) {
+            self.why_incomplete().map(|why| told.insert("incomplete_because".into(), why.into()));
+        }
         Value::Object(told)
     }
 }
@@ -110,4 +138,26 @@ fn names(names: &[String]) -> Value {
         shown.push(json!(format!("and {} more", names.len() - NAMES_MAX)));
     }
     Value::Array(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_by_an_old_ledger_is_not_called_complete() {
+        let of = |seconds| {
+            let told = Provenance { is_of_network: true, ..Provenance::default() };
+            told.with_ledger(Some(LedgerAge { seconds, seconds_max: 900 })).to_value()
+        };
+        let (young, old) = (of(900), of(901));
+        assert_eq!((&young["complete"], &young["ledger_age_s"]), (&json!(true), &json!(900)));
+        assert_eq!(young.get("incomplete_because"), None);
+        assert_eq!((&old["complete"], &old["missing"]), (&json!(false), &json!([])));
+        assert!(old["incomplete_because"].as_str().unwrap().contains("901 s old"));
+        // What the node knows itself is as it is.
+        let own = Provenance::of_node("n".into(), Duration::ZERO);
+        let own = own.with_ledger(Some(LedgerAge { seconds: 901, seconds_max: 900 }));
+        assert!(own.is_complete() && own.to_value().get("ledger_age_s").is_none());
+    }
 }

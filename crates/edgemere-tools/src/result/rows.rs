@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use edgemere_command::Request;
 use edgemere_command::results::{Page, ResultRows};
+use edgemere_command::sync::LedgerAge;
 use mcp_serve::{Link, Outcome};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -40,6 +41,10 @@ pub struct Given {
     /// How many rows were read for it, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows_scanned: Option<u64>,
+    /// How old what the node knew of the network was, in seconds, where it is a copy; and from when on
+    /// that is too old to call an answer whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ledger_age_s: Option<(u64, u64)>,
     /// How long it took, in seconds.
     pub time_s: f64,
     /// What else the reader must know.
@@ -53,6 +58,7 @@ impl Given {
         let columns = rows.columns().into_iter().map(|column| column.name).collect();
         let node = commands.node_name();
         let told = Provenance::of_operators(&rows.operators(), node, rows.elapsed())
+            .with_ledger(commands.ledger_age())
             .with_rows_scanned(rows.rows_read());
         let (mut link, mut cursor) = (None, None);
         if page.has_more {
@@ -70,6 +76,7 @@ impl Given {
             answered: told.answered,
             missing: told.missing,
             rows_scanned: told.rows_scanned,
+            ledger_age_s: told.ledger.map(|ledger| (ledger.seconds, ledger.seconds_max)),
             time_s: told.time.as_secs_f64(),
             ..Self::default()
         }
@@ -107,6 +114,10 @@ impl Given {
             rows_scanned: self.rows_scanned,
             // What another node says may be no time at all.
             time: Duration::try_from_secs_f64(self.time_s).unwrap_or_default(),
+            ledger: self
+                .ledger_age_s
+                .map(|(seconds, seconds_max)| LedgerAge { seconds, seconds_max }),
+            is_of_network: self.ledger_age_s.is_some(),
         }
     }
 }
@@ -163,6 +174,7 @@ mod tests {
             answered: vec!["a".into()],
             missing: vec!["b".into()],
             rows_scanned: Some(7),
+            ledger_age_s: Some((3, 900)),
             time_s: 0.002,
             note: None,
         };
@@ -174,7 +186,7 @@ mod tests {
             "next_cursor": "c1",
             "provenance": {
                 "asked": ["a", "b"], "answered": ["a"], "missing": ["b"], "rows_scanned": 7,
-                "time_ms": 2.0, "complete": false,
+                "time_ms": 2.0, "ledger_age_s": 3, "complete": false,
             },
         });
         assert_eq!(outcome.structured, Some(expected));

@@ -4,6 +4,7 @@
 use std::time::Instant;
 
 use edgemere_command::results::ResultRows;
+use edgemere_command::sync::LedgerAge;
 use edgemere_command::{Content, Kind};
 use futures_util::StreamExt;
 use mcp_serve::{Call, Outcome};
@@ -17,6 +18,7 @@ pub(crate) async fn outcome(
     rows: ResultRows,
     call: &Call,
     node: String,
+    ledger: Option<LedgerAge>,
 ) -> Result<Outcome, Failure> {
     let columns: Vec<_> = rows.columns().into_iter().map(|column| column.name).collect();
     let (watched, started) = (rows.watched(), Instant::now());
@@ -30,7 +32,8 @@ pub(crate) async fn outcome(
     let status = watched.map(|watched| watched.status());
     let time = status.as_ref().map_or(started.elapsed(), |status| status.elapsed);
     let shares = status.map(|status| status.operators).unwrap_or_default();
-    Ok(told.outcome(events.columns, &Provenance::of_operators(&shares, node, time)))
+    let provenance = Provenance::of_operators(&shares, node, time).with_ledger(ledger);
+    Ok(told.outcome(events.columns, &provenance))
 }
 
 /// The same with what another node sends.

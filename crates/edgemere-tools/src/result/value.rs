@@ -19,8 +19,8 @@ pub(crate) fn outcome(value: Value, budget: Budget, provenance: &Provenance) -> 
         structured.insert("truncated".into(), json!(true));
         structured.insert("left_out".into(), left_out.into());
     }
-    if !provenance.is_complete() {
-        text.push_str(&format!("\n(incomplete: no answer of {})", provenance.missing.join(", ")));
+    if let Some(why) = provenance.why_incomplete() {
+        text.push_str(&format!("\n(incomplete: {why})"));
     }
     structured.insert("provenance".into(), provenance.to_value());
     Outcome { structured: Some(Value::Object(structured)), ..Outcome::text(text) }

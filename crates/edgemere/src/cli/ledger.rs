@@ -1,18 +1,18 @@
-//! `edgemere ledger`: checks and repairs the ledger of a node that is not running.
+//! `edgemere ledger`: checks, repairs and changes the ledger of a node that is not running.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap_serve::{CommandExt as _, Effect};
 use edgemere_command::Kind;
-use edgemere_ledger::{Cut, Ledger};
+use edgemere_ledger::{Cut, Ledger, Network};
 
 use crate::config::{Config, DataKeys, Entry, Flags, keys};
 use crate::failure::Failure;
 use crate::server;
 use crate::terminal;
 
-/// Check or repair the ledger of a node that is not running
+/// Check, repair or change the ledger of a node that is not running
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     /// Check every entry of the ledger
@@ -21,6 +21,25 @@ pub(crate) enum Command {
     /// Cut a damaged ledger back to its last whole entry; what is cut is saved beside it
     #[command(effect = Effect::Destructive)]
     Repair(Where),
+    /// Take the master's ledger at the next start, whatever it drops of this node's copy
+    #[command(effect = Effect::Destructive)]
+    Accept(Where),
+    /// Make this node's copy the network's ledger: the node is its master from the next start on
+    #[command(effect = Effect::Destructive)]
+    Promote(Where),
+    /// Take policies out of the ledger by their ids
+    #[command(effect = Effect::Destructive)]
+    Drop(Drop),
+}
+
+/// Which policies, and where the ledger is.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Drop {
+    /// The ids of the policies
+    #[arg(value_name = "ID", required = true)]
+    ids: Vec<String>,
+    #[command(flatten)]
+    place: Where,
 }
 
 /// Where the ledger is.
@@ -34,7 +53,11 @@ impl Command {
     /// The keys of the configuration that flags and the environment give.
     pub(super) fn given(&self) -> Vec<Entry> {
         match self {
-            Self::Verify(place) | Self::Repair(place) => place.keys.entries(),
+            Self::Verify(place)
+            | Self::Repair(place)
+            | Self::Accept(place)
+            | Self::Promote(place) => place.keys.entries(),
+            Self::Drop(drop) => drop.place.keys.entries(),
         }
     }
 
@@ -43,6 +66,9 @@ impl Command {
         let found = match self {
             Self::Verify(_) => verify(folder)?,
             Self::Repair(_) => repair(folder)?,
+            Self::Accept(_) => accept(&folder)?,
+            Self::Promote(_) => promote(&folder)?,
+            Self::Drop(drop) => take_out(&folder, &drop.ids)?,
         };
         terminal::print(&found)?;
         Ok(ExitCode::SUCCESS)
@@ -78,6 +104,34 @@ fn repair(folder: PathBuf) -> anyhow::Result<String> {
         None => format!("nothing to repair: {kept}"),
         Some(cut) => format!("repaired: {kept}\n{}", describe(cut)),
     })
+}
+
+fn accept(folder: &Path) -> anyhow::Result<String> {
+    let (ledger, _) = Ledger::open(folder)?;
+    if ledger.position().is_none() && ledger.network().is_none() {
+        return Ok("nothing to accept: the node has no ledger of a network yet".into());
+    }
+    ledger.accept()?;
+    let said = "the master's ledger is taken at the next start, whatever it drops; the ledger \
+                before is saved beside it then, to ledger.before-N";
+    Ok(said.into())
+}
+
+fn promote(folder: &Path) -> anyhow::Result<String> {
+    let (ledger, _) = Ledger::open(folder)?;
+    let Network { id, term } = ledger.promote()?;
+    Ok(format!(
+        "the ledger is that of network {id} now, term {term}, with {} policies: start the node with \
+         --role master,… and without --master, and the others with --master pointing to it",
+        ledger.len()
+    ))
+}
+
+fn take_out(folder: &Path, ids: &[String]) -> anyhow::Result<String> {
+    let (ledger, _) = Ledger::open(folder)?;
+    let removed = ledger.remove(ids)?;
+    ledger.compact()?;
+    Ok(format!("{} taken out, {} policies left", removed.len(), ledger.len()))
 }
 
 fn describe(cut: &Cut) -> String {

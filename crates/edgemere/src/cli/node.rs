@@ -93,6 +93,9 @@ pub(super) fn options(config: &Config) -> anyhow::Result<Options> {
         body_memory: size(config, &keys::BODY_MEMORY)?,
         storage: storage(config)?,
         limits: limits(config)?,
+        ledger_age_max: Duration::from_secs(
+            config::seconds(config.text(&keys::LEDGER_AGE_MAX)).map_err(Failure::input)?,
+        ),
     })
 }
 

@@ -264,6 +264,17 @@ pub(crate) static QUERY_TIME: Key = Key {
     default: Default::Fixed("300"),
 };
 
+/// How old the copy of the ledger may be.
+pub(crate) static LEDGER_AGE_MAX: Key = Key {
+    name: "ledger-age-max",
+    variable: "EDGEMERE_LEDGER_AGE_MAX",
+    value_name: "SECONDS",
+    help: "How old the copy of the ledger may be, since the master last answered, for an answer of the \
+           network to be called complete",
+    form: Form::Seconds,
+    default: Default::Fixed("900"),
+};
+
 /// The disk space of one job.
 pub(crate) static JOB_DISK: Key = Key {
     name: "job-disk",
@@ -376,7 +387,7 @@ pub(crate) static LOG_FORMAT: Key = Key {
 };
 
 /// Every key. A default may depend only on keys before.
-pub(crate) static ALL: [&Key; 33] = [
+pub(crate) static ALL: [&Key; 34] = [
     &NAME,
     &ROLE,
     &DATA,
@@ -400,6 +411,7 @@ pub(crate) static ALL: [&Key; 33] = [
     &QUERY_MEMORY_TOTAL,
     &QUERY_SPILL,
     &QUERY_TIME,
+    &LEDGER_AGE_MAX,
     &JOB_DISK,
     &JOB_DISK_TOTAL,
     &JOB_KEEP,

@@ -25,9 +25,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use edgemere_command::{Access, Kind, Node, Role, Settings, sync};
+use edgemere_command::{Access, Kind, Node, Role, Settings, announce, sync};
 use edgemere_engine::{Engine, sql, storage};
-use edgemere_ledger::{Ledger, Recovery};
+use edgemere_ledger::{Error as LedgerError, Identity, Ledger, Recovery};
 use edgemere_tools::Origin;
 use serde_json::json;
 use tokio::task::JoinHandle;
@@ -48,6 +48,9 @@ use self::state::{Doors, State};
 
 /// How long open requests have to end when the node stops.
 const DRAIN_MAX: Duration = Duration::from_secs(5);
+
+/// How long a node that stops tries to tell the master how far its rows are.
+const TELL_MAX: Duration = Duration::from_secs(1);
 
 /// How many connections a port may have. Every node that follows a master has one open.
 const CONNECTIONS_MAX: usize = 10_000;
@@ -105,6 +108,8 @@ pub(crate) struct Options {
     pub(crate) storage: storage::Options,
     /// What queries may use.
     pub(crate) limits: sql::Limits,
+    /// How old the copy of the ledger may be for an answer to be called complete.
+    pub(crate) ledger_age_max: Duration,
 }
 
 /// A file of tools that cannot be used.
@@ -135,6 +140,7 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
     let key = NetworkKey::find(given, &options.data, options.network, is_master)?;
     let (ledger, recovery) = open_ledger(&options.data).await?;
     tracing::debug!(?recovery, "ledger opened");
+    let identity = Arc::new(Identity::open(&options.data.join("identity.key"))?);
     let engine = open_engine(&options.data, options.storage, options.limits).await?;
     let shutdown = CancellationToken::new();
     let peers = Arc::new(HttpPeers::new(key.clone())?);
@@ -148,13 +154,16 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
         http: http_listener.local_addr()?,
         master: options.master,
         register: options.register,
+        ledger_age_max: options.ledger_age_max,
         data: options.data,
+        identity,
         ledger,
         engine,
         credentials: Arc::clone(&peers) as _,
         peers,
         shutdown: shutdown.clone(),
     });
+    sync::found(&node).await.context("cannot be the network's master")?;
     let has_joined = join(&node).await?;
     let doors = Doors {
         access: options.access,
@@ -182,6 +191,11 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
             Ok(())
         }));
     }
+    let announcing = Arc::clone(&node);
+    services.push(tokio::spawn(async move {
+        announce::run(announcing).await;
+        Ok(())
+    }));
     write_node_file(&node)?;
     // What was made until now by those who do not say who may read it.
     private::prepare(&node.settings().data)?;
@@ -254,6 +268,7 @@ impl Running {
             }
         }
         self.node.engine().jobs().close().await;
+        tell_position(&self.node).await;
         if let Err(error) = self.node.engine().storage().close().await {
             tracing::warn!(%error, "the rows could not be closed");
         }
@@ -278,6 +293,19 @@ fn pages(origins: &[String], hosts: &[String]) -> mcp_serve::Access {
     let pages = mcp_serve::Access::loopback();
     let pages = hosts.iter().fold(pages, |pages, host| pages.host(host));
     origins.iter().fold(pages, |pages, origin| pages.origin(origin))
+}
+
+/// Says in the ledger how far the rows are, so that an older copy of them is known as one.
+async fn tell_position(node: &Arc<Node>) {
+    let tell = async {
+        sync::publish_position(node).await?;
+        sync::flush(node).await.map(drop)
+    };
+    match tokio::time::timeout(TELL_MAX, tell).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::debug!(reason = error.message(), "the position is not told"),
+        Err(_) => tracing::debug!("the position is not told: the master does not answer"),
+    }
 }
 
 async fn open_ledger(data: &Path) -> anyhow::Result<(Ledger, Recovery)> {
@@ -310,6 +338,8 @@ async fn join(node: &Arc<Node>) -> anyhow::Result<bool> {
     let has_joined = match (node.follows(), sync::catch_up(node).await) {
         (None, _) | (_, Ok(())) => true,
         (_, Err(error)) if error.kind() == Kind::Unavailable => false,
+        // The node goes on with the copy that it has, and says so.
+        (_, Err(edgemere_command::Error::Ledger(LedgerError::HistoryRefused { .. }))) => false,
         (_, Err(error)) => {
             return Err(anyhow::Error::new(error).context("cannot join the network"));
         }

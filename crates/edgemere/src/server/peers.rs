@@ -218,13 +218,14 @@ impl Peers for HttpPeers {
         &'a self,
         address: &'a str,
         policies: &'a [Arc<Policy>],
+        by: &'a str,
     ) -> BoxFuture<'a, Result<Published, Error>> {
         let policies: Vec<_> = policies.iter().map(|policy| policy.to_value()).collect();
         let call = Call {
             address,
             method: Method::POST,
             path: LEDGER_PATH.into(),
-            body: json!({ "policies": policies }).to_string().into_bytes(),
+            body: json!({ "policies": policies, "by": by }).to_string().into_bytes(),
             timeout: LEDGER_TIMEOUT,
             bytes_max: REPLY_BYTES_MAX,
         };

@@ -185,6 +185,10 @@ const NAMES_BYTES_MAX: usize = 4096;
 /// The header of a reply without the rows of some operators: which they are.
 pub(crate) const MISSING_HEADER: &str = "edgemere-missing";
 
+/// The header of every reply of a node that follows a master: how old its copy of the ledger is, in
+/// seconds.
+pub(super) const LEDGER_AGE_HEADER: &str = "edgemere-ledger-age";
+
 /// A command's answer.
 pub(super) fn answer(rendered: Rendered) -> Response {
     let content_type = match rendered.media {

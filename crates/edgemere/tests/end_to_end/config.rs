@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use crate::support::{edgemere, parts, run};
 
 /// A value of every key that is not its default: as a flag, and as TOML.
-const VALUES: [(&str, &str, &str); 33] = [
+const VALUES: [(&str, &str, &str); 34] = [
     ("name", "plant 1", "\"plant 1\""),
     ("role", "master,query", "[\"master\", \"query\"]"),
     ("data", "/d", "\"/d\""),
@@ -31,6 +31,7 @@ const VALUES: [(&str, &str, &str); 33] = [
     ("query-memory-total", "2GB", "\"2GB\""),
     ("query-spill", "0", "\"0\""),
     ("query-time", "60", "60"),
+    ("ledger-age-max", "60", "60"),
     ("job-disk", "2MiB", "\"2MiB\""),
     ("job-disk-total", "1GB", "\"1GB\""),
     ("job-keep", "7", "7"),

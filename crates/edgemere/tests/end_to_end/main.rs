@@ -16,6 +16,7 @@ mod data;
 mod databases;
 mod demo;
 mod doors;
+mod identity;
 mod import;
 mod import_kill;
 mod jobs;

@@ -54,6 +54,14 @@ impl Member {
         };
     }
 
+    /// The node itself, which is nobody's to start again then.
+    pub(crate) fn take(&mut self) -> Node {
+        match std::mem::replace(&mut self.state, State::Gone) {
+            State::Up(node) => node,
+            _ => panic!("{} is down", self.name),
+        }
+    }
+
     /// Hangs the node: it keeps its connections, and does nothing.
     pub(crate) fn hang(&self) {
         signal(&self.up().child, "STOP");

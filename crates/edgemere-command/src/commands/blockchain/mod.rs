@@ -7,7 +7,7 @@ pub(super) mod get;
 pub(super) mod get_root;
 pub(super) mod insert;
 mod one_policy;
-mod policy;
+pub(super) mod policy;
 pub(super) mod prepare;
 pub(super) mod push;
 pub(super) mod test;

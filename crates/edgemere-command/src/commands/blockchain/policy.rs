@@ -42,7 +42,10 @@ pub(super) async fn share(context: &Context<'_>, policy: Policy) -> Result<(), E
 
 /// Has the master carry out a command on what only it may change, and waits until the change is
 /// here, too.
-pub(super) async fn ask_master(context: &Context<'_>, command: &str) -> Result<(), Error> {
+pub(in crate::commands) async fn ask_master(
+    context: &Context<'_>,
+    command: &str,
+) -> Result<(), Error> {
     let node = context.node;
     let Some(master) = node.follows() else {
         return Err(Error::NotMaster { master: None });
@@ -56,7 +59,7 @@ pub(super) async fn ask_master(context: &Context<'_>, command: &str) -> Result<(
 }
 
 /// Whether a policy is the master's to change: a global one, of a node that follows a master.
-pub(super) fn is_masters(context: &Context<'_>, id: &str) -> bool {
+pub(in crate::commands) fn is_masters(context: &Context<'_>, id: &str) -> bool {
     let policy = context.node.ledger().get(id);
     context.node.follows().is_some()
         && policy.is_some_and(|policy| policy.scope() == Some(Scope::Global))

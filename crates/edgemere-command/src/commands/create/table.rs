@@ -5,13 +5,13 @@ use std::fmt;
 use edgemere_engine::storage::Error as StorageError;
 use edgemere_engine::{Definition, Schema};
 
+use crate::announce;
 use crate::commands::Declared;
 use crate::commands::get::columns::definition;
 use crate::commands::named::{name, required};
 use crate::declaration::Declaration;
 use crate::dispatch::Context;
 use crate::error::Error;
-use crate::ingest;
 use crate::language::cursor::Cursor;
 use crate::language::lexer::Token;
 use crate::language::options::Options;
@@ -75,8 +75,8 @@ null; there are no keys or defaults. A table is also made by the first rows that
         if storage.table(&dbms, &table).is_some() {
             return Err(StorageError::Taken { what: "table", dbms, name: table }.into());
         }
-        storage.create_table(&dbms, &table, schema.clone()).await?;
-        ingest::announce(node, &dbms, &table, schema).await;
+        storage.create_table(&dbms, &table, schema).await?;
+        announce::settled(node).await;
         Ok(Reply::done())
     }
 }

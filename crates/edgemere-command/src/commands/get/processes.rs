@@ -79,6 +79,7 @@ fn own(node: &Node) -> Vec<(&'static str, Option<String>)> {
 fn sync_details(node: &Node, master: &str) -> String {
     let mut details = match node.synchronizer().status().state {
         State::Failed(reason) => format!("Failed to connect to master using: {master} ({reason})"),
+        State::Refused(reason) => format!("Refused the ledger of master {master} ({reason})"),
         _ => format!("Sync on every change with master using: {master}"),
     };
     match node.ledger().waiting() {

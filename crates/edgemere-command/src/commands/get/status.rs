@@ -14,6 +14,7 @@ use crate::language::options::{Options, Output};
 use crate::language::term::{Term, text_of};
 use crate::node::Node;
 use crate::reply::Reply;
+use crate::sync::State;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Status {
@@ -69,6 +70,9 @@ impl Declared for Status {
         }
         if self.statistics {
             more.extend(statistics(node));
+        }
+        if let State::Refused(reason) = node.synchronizer().status().state {
+            more.insert("ledger refused".into(), reason.into());
         }
         let mut text = format!("{name} running");
         for (key, value) in &more {

@@ -23,7 +23,9 @@ impl Report for Synchronizer {
         details: "\"Status\" is \"In step\" when the node has all that the master has. A change at \
                   the master arrives at once; \"Sync Time\" is after how many seconds the node \
                   asks again when there is none. \"Waiting\" counts the policies that the master \
-                  is still to get. A node without a master has none to keep in step with.",
+                  is still to get. \"Master refused\" means that the master's ledger is another network's, \
+                  or has lost policies: the node keeps its copy until it finds the right one, or \
+                  \"accept ledger\" takes this one. A node without a master has none to keep in step with.",
         examples: &["get synchronizer", "get synchronizer where format = json"],
         ..Declaration::READ
     };
@@ -64,7 +66,10 @@ impl Report for Synchronizer {
             json!(failed),
             json!(waiting),
         ]);
-        let reason = if let State::Failed(reason) = &state { Some(reason.as_str()) } else { None };
+        let reason = match &state {
+            State::Failed(reason) | State::Refused(reason) => Some(reason.as_str()),
+            _ => None,
+        };
         Ok(Reply::table(table).with_mcp(json!({
             "status": status, "master": master, "version": version, "waiting": waiting,
             "policies": policies, "since_update": since, "refused": refused,
@@ -79,6 +84,7 @@ fn name(state: &State) -> &'static str {
         State::Behind => "Catching up",
         State::InStep => "In step",
         State::Failed(_) => "Master not reached",
+        State::Refused(_) => "Master refused",
     }
 }
 

@@ -115,7 +115,12 @@ pub(crate) mod tests {
     fn share(name: &str, port: u16) -> Share {
         let address = format!("127.0.0.1:{port}");
         Share {
-            operator: Operator { id: name.into(), name: name.into(), address },
+            operator: Operator {
+                id: name.into(),
+                name: name.into(),
+                address,
+                ..Operator::default()
+            },
             state: State::Done,
             rows: 20,
             bytes: 640,

@@ -17,11 +17,11 @@ mod sql;
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::{DefaultBodyLimit, State as Shared};
 use axum::http::{StatusCode, header};
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post, put};
+use axum::{Router, middleware};
 use serde_json::json;
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -33,7 +33,7 @@ use self::guard::OwnPages;
 use self::ids::Ids;
 pub(super) use self::rest::principal;
 use super::mcp::Mcp;
-use super::reply::json_body;
+use super::reply::{LEDGER_AGE_HEADER, json_body};
 use super::state::State;
 
 /// The routes of the HTTP port.
@@ -55,7 +55,7 @@ pub(super) fn router(state: &Arc<State>, mcp: &Mcp) -> Router {
     let rows = Router::new()
         .route("/", put(rows::put))
         .route("/api/v1/ingest/{dbms}/{table}", post(rows::ingest));
-    Router::new()
+    let routes = Router::new()
         .route("/", any(rest::handle))
         .route("/page.css", get(page::style))
         .route("/page.js", get(page::script))
@@ -74,8 +74,20 @@ pub(super) fn router(state: &Arc<State>, mcp: &Mcp) -> Router {
         .layer(bodies)
         .merge(rows)
         .with_state(Arc::clone(state))
-        .merge(mcp.router(state))
-        .layer(layers)
+        .merge(mcp.router(state));
+    let routes = match state.node.follows() {
+        Some(_) => routes.layer(middleware::map_response_with_state(Arc::clone(state), aged)),
+        None => routes,
+    };
+    routes.layer(layers)
+}
+
+/// Says in a reply how old the node's copy of the ledger is.
+async fn aged(Shared(state): Shared<Arc<State>>, mut reply: Response) -> Response {
+    if let Some(age) = state.node.ledger_age() {
+        reply.headers_mut().insert(LEDGER_AGE_HEADER, age.seconds.into());
+    }
+    reply
 }
 
 /// Whether the node answers as it should: also whether its queries run, as the engine's last probe

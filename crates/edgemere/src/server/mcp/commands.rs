@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use edgemere_command::results::{self, ResultRows};
 use edgemere_command::sql::ResultColumn;
+use edgemere_command::sync::LedgerAge;
 use edgemere_command::{Principal, Rendered, Request};
 use edgemere_tools::{Answer, Commands, Failure, Wanted};
 use mcp_serve::BoxFuture;
@@ -49,6 +50,10 @@ impl Commands for NodeCommands {
 
     fn version(&self) -> Option<String> {
         Some(self.0.node.ledger().version())
+    }
+
+    fn ledger_age(&self) -> Option<LedgerAge> {
+        self.0.node.ledger_age()
     }
 
     fn node_name(&self) -> String {

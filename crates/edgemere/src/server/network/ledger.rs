@@ -27,6 +27,9 @@ pub(super) struct After {
 #[derive(Debug, Deserialize)]
 pub(super) struct Policies {
     policies: Vec<Value>,
+    /// The identity of that node; of one of an older version none.
+    #[serde(default)]
+    by: Option<String>,
 }
 
 /// What the ledger has after a position. The question stays open while there is nothing.
@@ -60,7 +63,7 @@ pub(super) async fn publish(
     }
     let read: Vec<_> = given.policies.into_iter().map(Policy::from_value).collect();
     let good = read.iter().filter_map(|policy| policy.as_ref().ok().cloned()).collect();
-    let mut taken = match sync::serve::take(&state.node, good).await {
+    let mut taken = match sync::serve::take(&state.node, good, given.by).await {
         Ok(taken) => taken.into_iter(),
         Err(error) => return refuse(error.into(), &state),
     };

@@ -49,7 +49,7 @@ fn worker(node: &Arc<Node>) -> Router<Arc<State>> {
     // What runs for others does not keep the node.
     let of = Arc::downgrade(node);
     // Only known when the node has joined, and another one when it has moved.
-    let id: Identity = Arc::new(move || sync::operator_id(of.upgrade()?.as_ref()));
+    let id: Identity = Arc::new(move || sync::operator(of.upgrade()?.as_ref()));
     let worker = Worker::new(id, node.engine().sql(), Arc::new(|_| Ok(())));
     // What is called and not there is not found, whoever calls.
     worker.service().into_axum_router().reset_fallback().with_state(())

@@ -45,6 +45,7 @@ fn options(data: &Path, network: SocketAddr, key: Option<String>) -> Options {
         body_memory: 1 << 30,
         storage: storage::Options::default(),
         limits: sql::Limits::default(),
+        ledger_age_max: std::time::Duration::from_secs(900),
     }
 }
 
@@ -75,7 +76,7 @@ impl All {
         let node = running.node();
         let id = sync::operator_id(node).unwrap();
         let address = running.network().to_string();
-        let operators = vec![Operator { id, name: node.name(), address }];
+        let operators = vec![Operator { id, name: node.name(), address, ..Operator::default() }];
         let stored = node.engine().storage().table("plant", "pumps").unwrap();
         let schema = stored.schema().as_ref().clone();
         Table { schema, parts: vec![Part { operators, rows: None }] }

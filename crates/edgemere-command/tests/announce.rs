@@ -103,6 +103,33 @@ async fn who_stays_is_answered_when_the_table_is_known() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_could_not_be_published_is_tried_again() {
+    // Three policies of the node, one of its cluster, and one that is in the way.
+    let limits = Limits { policies_max: 5, ..Limits::default() };
+    let alone = alone::node_with("n1", limits);
+    let node = Arc::clone(&alone.node);
+    sync::register(&node).await.unwrap();
+    while let Ok(policy) = Policy::from_value(json!({ "device": { "n": node.ledger().len() } })) {
+        if node.ledger().insert(policy, Scope::Global).is_err() {
+            break;
+        }
+    }
+    let announcer = tokio::spawn(announce::run(Arc::clone(&node)));
+    let put = ingest::put(&node, "d", "t", Input::Json, br#"[{"a": 1}]"#).await.unwrap();
+    assert_eq!(put.stored, 1);
+    assert_eq!(unannounced(&node), ["t"]);
+    // There is room again: nobody has to send anything for that. The query and master policies are
+    // not needed for it.
+    let others = Kinds::Named(vec!["device".into(), "query".into(), "master".into()]);
+    let others = node.ledger().select(&others, &Condition::True);
+    let ids: Vec<_> = others.iter().map(|policy| policy.id().unwrap().to_owned()).collect();
+    node.ledger().remove(&ids).unwrap();
+    wait_until("the table is announced", || unannounced(&node).is_empty()).await;
+    node.settings().shutdown.cancel();
+    announcer.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_taken_out_of_the_ledger_comes_back_while_the_rows_are_here() {
     let alone = alone::node("n1");
     let node = Arc::clone(&alone.node);

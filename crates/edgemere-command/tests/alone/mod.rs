@@ -9,7 +9,7 @@ use std::time::Duration;
 use edgemere_command::{Error, Node, Peers, Published, Rendered, Role, Settings};
 use edgemere_engine::Engine;
 use edgemere_engine::network::{Credentials, Operator};
-use edgemere_ledger::{Changes, Identity, Ledger, Policy, Position};
+use edgemere_ledger::{Changes, Identity, Ledger, Limits, Policy, Position};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tempfile::TempDir;
@@ -22,8 +22,13 @@ pub(crate) struct Alone {
 }
 
 pub(crate) fn node(name: &str) -> Alone {
+    node_with(name, Limits::default())
+}
+
+/// A node whose ledger has these limits.
+pub(crate) fn node_with(name: &str, limits: Limits) -> Alone {
     let folder = tempfile::tempdir().unwrap();
-    let (ledger, _) = Ledger::open(&folder.path().join("ledger")).unwrap();
+    let (ledger, _) = Ledger::open_with(&folder.path().join("ledger"), limits).unwrap();
     let (engine, _) = Engine::open(&folder.path().join("rows")).unwrap();
     let address: SocketAddr = "127.0.0.1:1".parse().unwrap();
     let node = Node::new(Settings {

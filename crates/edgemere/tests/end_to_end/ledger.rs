@@ -22,7 +22,7 @@ fn a_whole_ledger_is_found_whole_and_left_as_it_is() {
     let before = fs::read(&log).unwrap();
     let (stdout, stderr, code) = parts(&run(folder.path(), &["ledger", "verify"]));
     assert_eq!(code, 0, "{stderr}");
-    assert!(stdout.starts_with("the ledger is whole: entries 4, policies 4, "), "{stdout}");
+    assert!(stdout.starts_with("the ledger is whole: entries 5, policies 4, "), "{stdout}");
     let (stdout, _, code) = parts(&run(folder.path(), &["ledger", "repair"]));
     assert_eq!(code, 0);
     assert!(stdout.starts_with("nothing to repair"), "{stdout}");

@@ -399,7 +399,7 @@ impl Error {
             Self::Engine(error) => engine_code(error),
             Self::BadTable { .. } | Self::Columns { .. } => Code::TABLE_STRUCTURE,
             Self::UnknownDatabase { .. } => Code::WRONG_DBMS,
-            Self::UnknownOperator { .. } => Code::NO_OPERATOR,
+            Self::UnknownOperator { .. } => Code::NO_POLICY,
             Self::NoMaster => Code::NO_LEDGER_TABLE,
             Self::ExternalDatabase { .. } => Code::WRONG_DBMS_TYPE,
             Self::NoPartition { .. } => Code::NO_PARTITION,

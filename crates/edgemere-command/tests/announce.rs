@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use edgemere_command::{Node, announce, ingest, sync};
 use edgemere_engine::ingest::Input;
-use edgemere_ledger::{Condition, Kinds, Policy, Scope};
+use edgemere_ledger::{Condition, Kinds, Limits, Policy, Scope};
 use serde_json::json;
 
 /// A future that is given up at its so manieth poll.

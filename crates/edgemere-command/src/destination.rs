@@ -5,9 +5,11 @@ use std::collections::HashSet;
 use std::fmt;
 use std::time::Duration;
 
-use edgemere_ledger::{Condition, Kinds, Policy};
+use edgemere_ledger::{Condition, Kinds};
 use futures_util::future::join_all;
 
+use crate::addresses::permit;
+pub(crate) use crate::addresses::{address_of, is_address};
 use crate::commands::Command;
 use crate::dispatch::Context;
 use crate::error::Error;
@@ -175,9 +177,10 @@ impl Destination {
         let timeout = timeout.unwrap_or(TIMEOUT);
         let addresses = self.target.addresses(context).await?;
         let text = command.to_string();
+        let caller = context.forwarded();
         let calls = addresses.iter().map(|address| async {
             let peers = &context.node.settings().peers;
-            peers.call(address, &text, timeout).await
+            peers.call_as(address, &text, &caller, timeout).await
         });
         let mut replies = Vec::with_capacity(addresses.len());
         for (address, answer) in addresses.iter().zip(join_all(calls).await) {
@@ -275,7 +278,7 @@ impl Target {
                 );
             }
             Self::Nodes(terms) => {
-                let texts = terms.iter().map(|term| term.text(&context.node.variables));
+                let texts = terms.iter().map(|term| term.text(context.variables()));
                 texts.collect::<Result<Vec<_>, _>>()?
             }
             Self::Query(command) => queried(command, context).await?,
@@ -291,6 +294,7 @@ impl Target {
             let found = addresses_of(context.node, part)?;
             addresses.extend(found.into_iter().filter(|address| seen.insert(address.clone())));
         }
+        addresses.iter().try_for_each(|address| permit(address, context))?;
         match (addresses.len(), self) {
             (0, Self::Table { .. }) => unknown("no operator of the ledger holds the table"),
             (0, _) => unknown("no node of the ledger is of that kind"),
@@ -330,20 +334,6 @@ fn addresses_of(node: &Node, word: &str) -> Result<Vec<String>, Error> {
         });
     }
     Ok(addresses)
-}
-
-/// Whether a word is `HOST:PORT`.
-pub(crate) fn is_address(word: &str) -> bool {
-    let is_host = |host: &str| {
-        !host.is_empty() && host.chars().all(|c| c.is_alphanumeric() || ".-_[]:".contains(c))
-    };
-    word.rsplit_once(':').is_some_and(|(host, port)| is_host(host) && port.parse::<u16>().is_ok())
-}
-
-/// The network address that a node's policy gives.
-pub(crate) fn address_of(policy: &Policy) -> Option<String> {
-    let (ip, port) = (policy.text("ip")?, policy.attribute("port")?.as_u64()?);
-    Some(if ip.contains(':') { format!("[{ip}]:{port}") } else { format!("{ip}:{port}") })
 }
 
 impl fmt::Display for Destination {

@@ -16,10 +16,12 @@ use crate::destination::{Delivery, Destination};
 use crate::error::Error;
 use crate::format::{Rendered, render};
 use crate::language::options::Output;
+use crate::language::script;
 use crate::node::Node;
 use crate::peers::TIMEOUT;
 use crate::principal::Principal;
 use crate::reply::{Body, Reply};
+use crate::variables::{RequestVariables, Scope};
 
 /// How long a command's text may be.
 pub const COMMAND_BYTES_MAX: usize = 4 << 20;
@@ -88,6 +90,9 @@ pub struct Request {
     pub subset: bool,
     /// How long each node has.
     pub timeout: Option<Duration>,
+    /// Assignments, `<name = value>` one after the other: the variables of this request, which lie over
+    /// the node's. Nobody else sees them.
+    pub assignments: Option<String>,
 }
 
 impl Request {
@@ -100,6 +105,7 @@ impl Request {
             destination: None,
             subset: false,
             timeout: None,
+            assignments: None,
         }
     }
 }
@@ -123,9 +129,16 @@ pub(crate) struct Context<'a> {
     pub(crate) on_network: bool,
     /// How many scripts are running inside each other.
     pub(crate) scripts: usize,
+    /// The variables of the request, where it can have some.
+    pub(crate) own: Option<&'a RequestVariables>,
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    /// The variables that the command sees.
+    pub(crate) fn variables(&self) -> Scope<'a> {
+        Scope::new(&self.node.variables, self.own)
+    }
+
     /// How long another node has to answer.
     pub(crate) fn timeout(&self) -> Duration {
         self.delivery.timeout.unwrap_or(TIMEOUT)
@@ -137,7 +150,14 @@ impl Context<'_> {
             true => self.node.network_sql(),
             false => self.node.engine().sql(),
         };
-        sql.asked_by(self.principal.name())
+        sql.asked_by(&self.principal.label())
+    }
+
+    /// Who a command is for that is sent to another node: the caller, whose name the other node knows
+    /// by this one's.
+    pub(crate) fn forwarded(&self) -> Principal {
+        let name = format!("{}@{}", self.principal.name(), self.node.name());
+        Principal::new(name, self.principal.access())
     }
 }
 
@@ -195,7 +215,12 @@ async fn run(
     }
     let delivery = Delivery { subset: request.subset, timeout: request.timeout };
     let principal = &request.principal;
-    let context = Context { node, principal, delivery, on_network: false, scripts: 0 };
+    let own = RequestVariables::default();
+    let context =
+        Context { node, principal, delivery, on_network: false, scripts: 0, own: Some(&own) };
+    for line in request.assignments.iter().flat_map(|text| script::lines(text)) {
+        Command::assignment(&line.text)?.assign_to(&own, &context).await?;
+    }
     let reply = match request.destination.as_deref().map(Destination::from_text).transpose()? {
         None => command.run(&context).await?,
         Some(destination) => {

@@ -96,6 +96,18 @@ pub enum Error {
         /// The effect that is not permitted.
         effect: Effect,
     },
+    /// A variable holds a secret, which no command shows or uses.
+    #[error("\"!{name}\" is a secret, or made of one: it is not shown")]
+    Secret {
+        /// The variable's name.
+        name: String,
+    },
+    /// A body that may only give variables values has another command.
+    #[error("the body may only give variables values, and has the command \"{command}\"")]
+    NotAssignment {
+        /// The command.
+        command: &'static str,
+    },
     /// A variable has no value.
     #[error("the variable \"!{name}\" has no value")]
     UnknownVariable {
@@ -226,6 +238,12 @@ pub enum Error {
         /// The next step.
         hint: String,
     },
+    /// A caller who is no admin named an address that is no node's of the ledger.
+    #[error("\"{address}\" is not the address of a node in the ledger")]
+    UnknownAddress {
+        /// The address.
+        address: String,
+    },
     /// The node does not keep the network's ledger.
     #[error("this node is not a master, which keeps the network's ledger")]
     NotMaster {
@@ -344,6 +362,7 @@ impl Error {
             | Self::NotPolicy { .. }
             | Self::BadValue { .. }
             | Self::WrongMethod { .. }
+            | Self::NotAssignment { .. }
             | Self::NoDestination { .. }
             | Self::ExternalDatabase { .. }
             | Self::Columns { .. }
@@ -357,7 +376,10 @@ impl Error {
             | Self::NoCursor { .. }
             | Self::NoResult { .. }
             | Self::NoHelp { .. } => Kind::NotFound,
-            Self::Denied { .. } | Self::PeerDenied { .. } => Kind::Denied,
+            Self::Denied { .. }
+            | Self::Secret { .. }
+            | Self::UnknownAddress { .. }
+            | Self::PeerDenied { .. } => Kind::Denied,
             Self::NameTaken { .. }
             | Self::PeerVersion { .. }
             | Self::NotMaster { .. }
@@ -382,11 +404,15 @@ impl Error {
             Self::Syntax { .. }
             | Self::UnknownCommand { first_word_known: true, .. }
             | Self::MissingKey { .. }
+            | Self::NotAssignment { .. }
             | Self::NotPolicy { .. } => Code::STRUCTURE,
             Self::UnknownCommand { .. } | Self::NoHelp { .. } => Code::UNRECOGNIZED,
             Self::BadValue { .. } => Code::WRONG_VALUE,
             Self::WrongMethod { .. } => Code::WRONG_METHOD,
-            Self::Denied { .. } | Self::PeerDenied { .. } => Code::UNAUTHORIZED,
+            Self::Denied { .. }
+            | Self::Secret { .. }
+            | Self::UnknownAddress { .. }
+            | Self::PeerDenied { .. } => Code::UNAUTHORIZED,
             Self::NameTaken { .. } => Code::NOT_UNIQUE,
             Self::PeerVersion { .. } => Code::PEER_REFUSED,
             Self::UnknownVariable { .. } => Code::UNINITIALIZED,

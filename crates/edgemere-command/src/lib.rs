@@ -13,6 +13,7 @@
 //!
 //! The crate knows nothing of HTTP, of terminals or of MCP.
 
+mod addresses;
 pub mod announce;
 mod code;
 mod commands;
@@ -47,6 +48,7 @@ pub use language::{script, template};
 pub use node::{Details, Node, Process, Role, Settings};
 pub use peers::{Peers, Published};
 pub use principal::{Access, Principal};
+pub use variables::is_secret_name;
 
 /// What is known of operators while they answer.
 pub mod network {

@@ -150,7 +150,7 @@ impl Node {
             announcer: Announcer::default(),
             kept: Kept::default(),
             processes: RwLock::default(),
-            variables: Variables::default(),
+            variables: Variables::of_node(),
             host: Host::new(),
             activity: Activity {
                 started: Instant::now(),

@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 
 use crate::error::Error;
 use crate::format::Rendered;
+use crate::principal::{Access, Principal};
 
 /// How long a node has to answer when nobody says otherwise.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
@@ -17,13 +18,28 @@ pub(crate) const PING_TIMEOUT: Duration = Duration::from_millis(1500);
 
 /// Reaches other nodes.
 pub trait Peers: Send + Sync + std::fmt::Debug {
-    /// Runs a command on the node at a network address.
+    /// Runs a command on the node at a network address, for a caller. The other node runs it with no
+    /// more than the caller may do.
+    fn call_as<'a>(
+        &'a self,
+        address: &'a str,
+        command: &'a str,
+        caller: &'a Principal,
+        timeout: Duration,
+    ) -> BoxFuture<'a, Result<Rendered, Error>>;
+
+    /// Asks the node at a network address something for this node itself, which only reads there.
     fn call<'a>(
         &'a self,
         address: &'a str,
         command: &'a str,
         timeout: Duration,
-    ) -> BoxFuture<'a, Result<Rendered, Error>>;
+    ) -> BoxFuture<'a, Result<Rendered, Error>> {
+        Box::pin(async move {
+            let caller = Principal::new("the node itself", Access::Read);
+            self.call_as(address, command, &caller, timeout).await
+        })
+    }
 
     /// What the master at a network address has after a position in its history. When it has
     /// nothing, it waits so long for something.

@@ -1,7 +1,12 @@
 //! Who asks, and what they may do. Every command is run for a principal; there is no way around.
 
+use std::fmt;
+
 use crate::declaration::{Declaration, Effect};
 use crate::error::Error;
+
+/// How much is kept of the name of another node's caller.
+const CALLER_CHARS_MAX: usize = 128;
 
 /// Who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +38,35 @@ impl Principal {
         &self.name
     }
 
+    /// How much the principal may do.
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// The same principal with at most so much access. Nothing gives a principal more.
+    pub fn limited_to(&self, access: Access) -> Self {
+        Self { name: self.name.clone(), access: self.access.min(access) }
+    }
+
+    /// Who a command is run for that this principal, a node, forwards for a caller of its own: the
+    /// caller, with at most what both of them may do. A node that does not say for whom it asks gets
+    /// what everybody gets.
+    pub fn on_behalf_of(&self, caller: Option<(&str, Access)>) -> Self {
+        let Some((name, access)) = caller else { return self.limited_to(Access::Read) };
+        let name = name.chars().filter(|c| !c.is_control()).take(CALLER_CHARS_MAX);
+        let name = format!("{} for {}", self.name, name.collect::<String>());
+        Self { name, access: self.access.min(access) }
+    }
+
+    /// Under which label the principal's queries are listed. One name with different access has
+    /// different labels, so that an agent that may only read does not own what its user runs.
+    pub(crate) fn label(&self) -> String {
+        match self.access {
+            Access::Admin => self.name.clone(),
+            access => format!("{} ({access})", self.name),
+        }
+    }
+
     /// Whether the principal may do something of that effect.
     pub fn may(&self, effect: Effect) -> bool {
         match effect {
@@ -49,6 +83,23 @@ impl Principal {
             return Ok(());
         }
         Err(Error::Denied { principal: self.name.clone(), command: declaration.name, effect })
+    }
+}
+
+impl Access {
+    /// The level's name, as settings and requests have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -79,5 +130,24 @@ mod tests {
         assert_eq!(may(Access::Read), [true, false, false, false]);
         assert_eq!(may(Access::Write), [true, true, false, false]);
         assert_eq!(may(Access::Admin), [true, true, true, false]);
+    }
+
+    #[test]
+    fn a_forwarded_command_has_what_both_the_node_and_its_caller_may_do() {
+        let levels = [Access::Read, Access::Write, Access::Admin];
+        for peer in levels {
+            for caller in levels {
+                let node = Principal::new("node", peer);
+                let both = node.on_behalf_of(Some(("ann", caller)));
+                assert_eq!(both.access(), peer.min(caller));
+                assert_eq!(both.name(), "node for ann");
+                assert_eq!(node.limited_to(caller).access(), peer.min(caller));
+            }
+            let unsaid = Principal::new("node", peer).on_behalf_of(None);
+            assert_eq!(unsaid.access(), Access::Read);
+        }
+        let long = Principal::new("node", Access::Read)
+            .on_behalf_of(Some((&format!("a\nb{}", "x".repeat(1000)), Access::Read)));
+        assert!(long.name().starts_with("node for abxx") && long.name().len() < 150);
     }
 }

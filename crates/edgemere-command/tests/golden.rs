@@ -9,6 +9,7 @@
 //! - `node NAME roles=operator` makes a further node; n1 has all roles and is always there. With
 //!   `master=n1` it follows n1, and `sync NAME` brings it in step: it fetches, publishes its own
 //!   policies and sends what waits.
+//! - `assign COMMAND body=TEXT` sends a command with a body that brings its variables.
 //! - `stop NAME` makes a node unreachable; `restart NAME` opens its ledger again.
 //! - `file NAME TEXT` writes a script into n1's scripts folder.
 //! - `send COMMAND destination=… subset=true` runs a command as a REST request would.

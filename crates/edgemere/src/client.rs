@@ -5,13 +5,14 @@ mod ingest;
 use std::time::Duration;
 
 use anyhow::Context;
-use edgemere_command::{Kind, Media, Method};
-use reqwest::header::CONTENT_TYPE;
+use edgemere_command::{Access, Kind, Media, Method};
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::server::MISSING_HEADER;
+use crate::server::http::limit::ACCESS_HEADER;
 use crate::terminal;
 
 pub(crate) use self::ingest::{Rejected, Stored, Trouble, Upload};
@@ -31,6 +32,21 @@ const START_HINT: &str =
 
 /// What to do when an answer ends in the middle.
 const CUT_HINT: &str = "what came before is not the whole answer; the node's log says why";
+
+/// In the environment of a command that is run for an agent: the most that the agent may do. The node
+/// that is asked allows no more.
+pub(crate) const ACCESS_VARIABLE: &str = "EDGEMERE_CALLER_ACCESS";
+
+/// Whether this process is run for an agent.
+pub(crate) fn is_run_for_agent() -> bool {
+    std::env::var_os(ACCESS_VARIABLE).is_some()
+}
+
+/// What the environment says that this process is run for. What makes no sense is the least.
+fn callers_access() -> Option<Access> {
+    let said = std::env::var_os(ACCESS_VARIABLE)?;
+    Some(said.to_str().and_then(|said| said.parse().ok()).unwrap_or(Access::Read))
+}
 
 /// A way to a node.
 #[derive(Debug)]
@@ -62,10 +78,21 @@ pub(crate) struct Question {
 }
 
 impl Client {
-    /// A way to the node at a URL.
+    /// A way to the node at a URL, for whoever runs this process.
     pub(crate) fn new(url: Url) -> anyhow::Result<Self> {
+        Self::within(url, callers_access())
+    }
+
+    /// A way to the node at a URL, for somebody who may do at most this there.
+    pub(crate) fn limited_to(url: Url, access: Access) -> anyhow::Result<Self> {
+        Self::within(url, Some(callers_access().map_or(access, |limit| limit.min(access))))
+    }
+
+    fn within(url: Url, access: Option<Access>) -> anyhow::Result<Self> {
+        let limit = access.map(|access| (ACCESS_HEADER, HeaderValue::from_static(access.name())));
         // Nodes are asked directly: a proxy would not reach this machine's own addresses.
         let http = reqwest::Client::builder().no_proxy().connect_timeout(CONNECT_TIMEOUT);
+        let http = http.default_headers(limit.into_iter().collect());
         Ok(Self { http: http.build().context("cannot make an HTTP client")?, url })
     }
 

@@ -13,6 +13,7 @@ use crate::language::cursor::Cursor;
 use crate::language::lexer::is_name_character;
 use crate::language::term::Term;
 use crate::reply::Reply;
+use crate::variables::{RequestVariables, Variable};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Assign {
@@ -60,12 +61,28 @@ impl Declared for Assign {
     }
 
     async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
-        let value = match &self.value {
-            Assigned::Term(term) => term.value(&context.node.variables)?,
-            Assigned::Answer(command) => answer(command, context).await?,
-        };
-        context.node.variables.set(&self.name, value)?;
+        context.node.variables.assign(&self.name, self.evaluate(context).await?)?;
         Ok(Reply::done())
+    }
+}
+
+impl Assign {
+    /// Gives the variable of a request its value, which only that request sees.
+    pub(crate) async fn assign_to(
+        &self,
+        request: &RequestVariables,
+        context: &Context<'_>,
+    ) -> Result<(), Error> {
+        request.assign(&self.name, self.evaluate(context).await?)
+    }
+
+    async fn evaluate(&self, context: &Context<'_>) -> Result<Variable, Error> {
+        match &self.value {
+            Assigned::Term(term) => term.assigned(context.variables()),
+            Assigned::Answer(command) => {
+                Ok(Variable { value: answer(command, context).await?, is_secret: false })
+            }
+        }
     }
 }
 

@@ -64,9 +64,16 @@ trait Declared: Sized {
         &NO_OUTPUT
     }
 
-    /// What it does to the node, where that depends on more than its name.
+    /// What it does to the node, where that depends on more than its name: the gravest that it can
+    /// do, known from its text alone. Whoever forwards it goes by this.
     fn effect(&self) -> Effect {
         Self::DECLARATION.effect
+    }
+
+    /// Refuses what the caller may not do, where that can be known better on this node than from the
+    /// text. Nothing has been done before.
+    fn check(&self, context: &Context<'_>) -> impl Future<Output = Result<(), Error>> + Send {
+        std::future::ready(context.principal.check(Self::DECLARATION, self.effect()))
     }
 
     /// Whether it answers with rows.
@@ -134,6 +141,10 @@ macro_rules! commands {
                 context: &'a Context<'a>,
             ) -> BoxFuture<'a, Result<Option<Vec<ResultColumn>>, Error>> {
                 match self { $(Self::$variant(command) => Box::pin(command.columns(context))),* }
+            }
+
+            fn check<'a>(&'a self, context: &'a Context<'a>) -> BoxFuture<'a, Result<(), Error>> {
+                match self { $(Self::$variant(command) => Box::pin(command.check(context))),* }
             }
 
             fn run<'a>(
@@ -253,6 +264,14 @@ impl Command {
         cursor.nested(|cursor| Any::parse(declaration.name, cursor)).map(Self)
     }
 
+    /// The assignment that a text is. Any other command is refused.
+    pub(crate) fn assignment(text: &str) -> Result<assign::Assign, Error> {
+        match Self::from_text(text)?.0 {
+            Any::Assign(assign) => Ok(assign),
+            other => Err(Error::NotAssignment { command: other.declaration().name }),
+        }
+    }
+
     /// Takes what follows the words `blockchain get`, where they may be left out.
     pub(crate) fn parse_blockchain_get(cursor: &mut Cursor<'_>) -> Result<Self, Error> {
         cursor.nested(|cursor| Declared::parse(cursor).map(Any::BlockchainGet)).map(Self)
@@ -324,8 +343,16 @@ impl Command {
 
     /// Runs the command, if the principal may.
     pub(crate) async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
-        context.principal.check(self.declaration(), self.effect())?;
+        self.check(context).await?;
         self.0.run(context).await
+    }
+
+    /// Refuses what the principal may not do here.
+    async fn check(&self, context: &Context<'_>) -> Result<(), Error> {
+        match context.principal.may(self.effect()) {
+            true => Ok(()),
+            false => self.0.check(context).await,
+        }
     }
 }
 

@@ -62,7 +62,7 @@ impl<C: OnName> Declared for Named<C> {
 
 /// The name that a term stands for.
 pub(super) fn name(term: &Term, context: &Context<'_>) -> Result<String, Error> {
-    Ok(term.text(&context.node.variables)?.trim().to_lowercase())
+    Ok(term.text(context.variables())?.trim().to_lowercase())
 }
 
 /// The name under a key that must be there.

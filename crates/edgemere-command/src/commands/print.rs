@@ -40,7 +40,7 @@ impl Declared for Print {
     }
 
     async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
-        let texts = self.0.iter().map(|term| term.text(&context.node.variables));
+        let texts = self.0.iter().map(|term| term.text(context.variables()));
         Ok(Reply::text(texts.collect::<Result<Vec<_>, _>>()?.join(" ")))
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use futures_util::future::BoxFuture;
+
 use super::exit::Exit;
 use super::{Any, Command, Declared};
 use crate::declaration::{Declaration, Effect};
@@ -29,10 +31,12 @@ impl Declared for Process {
         usage: "process FILE",
         about: "Runs a script: a file of commands in the folder \"scripts\" of the node's data.",
         details: "A command a line; < and > make several lines one command; # begins a comment. \
-                  Every command is checked as if it had been sent alone. The first that fails ends \
-                  the script. Other folders cannot be read.",
+                  Every command is checked as if it had been sent alone, and a script with a command \
+                  that the caller may not run is not begun. The first that fails ends the script. \
+                  Other folders cannot be read. Sent to another node, a script counts as the gravest \
+                  command that there is.",
         examples: &["process setup.al"],
-        effect: Effect::Read,
+        effect: Effect::Destructive,
         ..Declaration::WRITE
     };
 
@@ -44,20 +48,22 @@ impl Declared for Process {
         write!(f, " {}", self.0)
     }
 
+    /// A script needs what its commands need, which this node can read.
+    async fn check(&self, context: &Context<'_>) -> Result<(), Error> {
+        let file = self.0.text(context.variables())?;
+        check_script(context, file, context.scripts).await
+    }
+
     async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
         if context.scripts == SCRIPTS_MAX {
             return Err(Error::Limit { what: "the nesting of scripts", limit: SCRIPTS_MAX });
         }
-        let file = self.0.text(&context.node.variables)?;
+        let file = self.0.text(context.variables())?;
         let text = read(context.node.scripts(), file.clone()).await?;
         let inner = Context { scripts: context.scripts + 1, ..*context };
         let mut said = Vec::new();
         for line in script::lines(&text) {
-            let in_line = |error| Error::ScriptLine {
-                file: file.clone(),
-                line: line.number,
-                source: Box::new(error),
-            };
+            let in_line = |error| in_line(&file, line.number, error);
             let command = Command::from_text(&line.text).map_err(in_line)?;
             if command.0 == Any::Exit(Exit::Script) {
                 break;
@@ -68,6 +74,40 @@ impl Declared for Process {
         said.retain(|reply| !reply.is_empty());
         Ok(Reply::text(said.join("\n")))
     }
+}
+
+/// That a line of a script failed.
+fn in_line(file: &str, line: usize, error: Error) -> Error {
+    Error::ScriptLine { file: file.to_owned(), line, source: Box::new(error) }
+}
+
+/// Refuses a script with a command that the caller may not run, wherever in it and in the scripts that
+/// it runs. What is wrong otherwise is told when it is run: nothing after it is.
+fn check_script<'a>(
+    context: &'a Context<'a>,
+    file: String,
+    depth: usize,
+) -> BoxFuture<'a, Result<(), Error>> {
+    Box::pin(async move {
+        if depth >= SCRIPTS_MAX {
+            return Ok(());
+        }
+        let text = read(context.node.scripts(), file.clone()).await?;
+        for line in script::lines(&text) {
+            let Ok(command) = Command::from_text(&line.text) else { break };
+            let checked = match &command.0 {
+                Any::Exit(Exit::Script) => break,
+                Any::Process(Process(inner)) => match inner.literal() {
+                    Some(inner) => check_script(context, inner.to_owned(), depth + 1).await,
+                    // Which one it is depends on what the script does before.
+                    None => context.principal.check(command.declaration(), command.effect()),
+                },
+                _ => context.principal.check(command.declaration(), command.effect()),
+            };
+            checked.map_err(|error| in_line(&file, line.number, error))?;
+        }
+        Ok(())
+    })
 }
 
 /// Reads a file that lies in the folder, wherever links and `..` in its name may point.

@@ -172,7 +172,7 @@ impl Sql {
         let (times, zone) = self.zone(context)?;
         let scope = Scope {
             include: include::tables(&self.include, context)?,
-            extend: extend::extensions(&self.extend, &self.dbms, context),
+            extend: extend::extensions(&self.extend, &self.dbms, context)?,
             zone,
             time: max_time::of(&self.options, context)?.or(self.timeout(context)),
             // One more than are wanted shows that there are more.
@@ -227,7 +227,7 @@ impl Sql {
     /// How times look, and the zone that they are in.
     fn zone(&self, context: &Context<'_>) -> Result<(Times, Option<Zone>), Error> {
         let Some(zone) = self.options.get("timezone") else { return Ok((Times::Plain, None)) };
-        let zone = zone.text(&context.node.variables)?;
+        let zone = zone.text(context.variables())?;
         match zone.to_lowercase().as_str() {
             "utc" => Ok((Times::Utc, None)),
             "default" => Ok((Times::Plain, None)),

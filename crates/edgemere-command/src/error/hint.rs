@@ -3,6 +3,11 @@
 use super::Error;
 use crate::declaration::Effect;
 
+const ONLY_NODES: &str = "\"test network\" lists the nodes; only an admin reaches other addresses";
+
+const ONLY_VARIABLES: &str =
+    "write <name = value> for each variable, and the command itself in the header \"command\"";
+
 impl Error {
     /// What to do next, where there is something.
     pub fn hint(&self) -> Option<String> {
@@ -22,6 +27,9 @@ impl Error {
             Self::MissingKey { usage, .. } => Some(format!("usage: {usage}")),
             Self::NotPolicy { .. } => Some("write it as {\"TYPE\": {\"name\": …}}".into()),
             Self::WrongMethod { .. } => Some("send it with POST".into()),
+            Self::Secret { .. } => Some("a node shows secrets to nobody".into()),
+            Self::UnknownAddress { .. } => Some(ONLY_NODES.into()),
+            Self::NotAssignment { .. } => Some(ONLY_VARIABLES.into()),
             Self::Denied { effect: Effect::Secret, .. } => {
                 Some("a node shows secrets to nobody".into())
             }

@@ -12,7 +12,7 @@ use super::options::Output;
 use super::term::Term;
 use crate::declaration::Declaration;
 use crate::error::Error;
-use crate::variables::Variables;
+use crate::variables::Scope;
 
 /// A condition as written.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,7 +113,7 @@ impl Filter {
     }
 
     /// The ledger's condition, with the values of the variables.
-    pub(crate) fn condition(&self, variables: &Variables) -> Result<Condition, Error> {
+    pub(crate) fn condition(&self, variables: Scope<'_>) -> Result<Condition, Error> {
         let all = |filters: &[Self]| {
             filters.iter().map(|f| f.condition(variables)).collect::<Result<Vec<_>, _>>()
         };

@@ -9,7 +9,6 @@ use serde_json::{Map, Number, Value};
 use super::cursor::Cursor;
 use super::lexer::{Token, quote};
 use crate::error::Error;
-use crate::variables::Variables;
 
 /// JSON with variables in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,25 +23,41 @@ pub(crate) enum Json {
 }
 
 impl Json {
-    /// The value with the variables' values in it.
-    pub(crate) fn value(&self, variables: &Variables) -> Result<Value, Error> {
+    /// The value with the variables' values in it, which `variable` gives.
+    pub(crate) fn value(
+        &self,
+        variable: &mut impl FnMut(&str) -> Result<Value, Error>,
+    ) -> Result<Value, Error> {
         Ok(match self {
             Self::Null => Value::Null,
             Self::Bool(value) => Value::Bool(*value),
             Self::Number(number) => Value::Number(number.clone()),
             Self::Text(text) => Value::String(text.clone()),
-            Self::Variable(name) => variables.get(name)?,
+            Self::Variable(name) => variable(name)?,
             Self::List(items) => {
-                Value::Array(items.iter().map(|i| i.value(variables)).collect::<Result<_, _>>()?)
+                let items = items.iter().map(|item| item.value(variable));
+                Value::Array(items.collect::<Result<_, _>>()?)
             }
             Self::Object(entries) => {
                 let mut object = Map::with_capacity(entries.len());
                 for (key, value) in entries {
-                    object.insert(key.clone(), value.value(variables)?);
+                    object.insert(key.clone(), value.value(variable)?);
                 }
                 Value::Object(object)
             }
         })
+    }
+
+    /// The names of the variables in it.
+    pub(crate) fn variables(&self) -> Vec<&str> {
+        match self {
+            Self::Variable(name) => vec![name],
+            Self::List(items) => items.iter().flat_map(Self::variables).collect(),
+            Self::Object(entries) => {
+                entries.iter().flat_map(|(_, value)| value.variables()).collect()
+            }
+            Self::Null | Self::Bool(_) | Self::Number(_) | Self::Text(_) => Vec::new(),
+        }
     }
 }
 

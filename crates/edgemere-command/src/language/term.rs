@@ -9,7 +9,7 @@ use super::json::Json;
 use super::lexer::{quote, word_or_quote};
 use crate::declaration::Effect;
 use crate::error::Error;
-use crate::variables::{Variables, is_secret};
+use crate::variables::{Scope, Variable, is_secret_name};
 
 /// A value as written.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,29 +26,50 @@ pub(crate) enum Term {
 
 impl Term {
     /// The value that the term stands for.
-    pub(crate) fn value(&self, variables: &Variables) -> Result<Value, Error> {
+    pub(crate) fn value(&self, variables: Scope<'_>) -> Result<Value, Error> {
+        self.value_with(&mut |name| variables.get(name))
+    }
+
+    /// The value that the term stands for, for another variable: it is a secret when it is made of one.
+    pub(crate) fn assigned(&self, variables: Scope<'_>) -> Result<Variable, Error> {
+        let mut is_secret = false;
+        let value = self.value_with(&mut |name| {
+            let variable = variables.take(name)?;
+            is_secret |= variable.is_secret;
+            Ok(variable.value)
+        })?;
+        Ok(Variable { value, is_secret })
+    }
+
+    fn value_with(
+        &self,
+        variable: &mut impl FnMut(&str) -> Result<Value, Error>,
+    ) -> Result<Value, Error> {
         match self {
             Self::Word(word) => Ok(word_value(word)),
             Self::Quoted(text) => Ok(Value::String(text.clone())),
-            Self::Variable(name) => variables.get(name),
-            Self::Json(json) => json.value(variables),
+            Self::Variable(name) => variable(name),
+            Self::Json(json) => json.value(variable),
         }
     }
 
     /// The text that the term stands for.
-    pub(crate) fn text(&self, variables: &Variables) -> Result<String, Error> {
+    pub(crate) fn text(&self, variables: Scope<'_>) -> Result<String, Error> {
         match self {
             Self::Word(text) | Self::Quoted(text) => Ok(text.clone()),
             Self::Variable(_) | Self::Json(_) => self.value(variables).map(|v| text_of(&v)),
         }
     }
 
-    /// What showing the term's value is: the value of a variable whose name says so is a secret.
+    /// What showing the term's value is: the value of a variable whose name says so is a secret. That
+    /// one without such a name holds a secret is known only where the variable is.
     pub(crate) fn effect_of_showing(&self) -> Effect {
-        match self {
-            Self::Variable(name) if is_secret(name) => Effect::Secret,
-            _ => Effect::Read,
-        }
+        let shows_secret = match self {
+            Self::Variable(name) => is_secret_name(name),
+            Self::Json(json) => json.variables().into_iter().any(is_secret_name),
+            Self::Word(_) | Self::Quoted(_) => false,
+        };
+        if shows_secret { Effect::Secret } else { Effect::Read }
     }
 
     /// The term's text where it needs no variables.

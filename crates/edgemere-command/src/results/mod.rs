@@ -153,7 +153,7 @@ pub async fn columns(
     let on_network = destination.is_some_and(|destination| destination.is_network());
     let delivery = Delivery { subset: request.subset, timeout: request.timeout };
     let principal = &request.principal;
-    let context = Context { node, principal, delivery, on_network, scripts: 0 };
+    let context = Context { node, principal, delivery, on_network, scripts: 0, own: None };
     match command.columns(&context).await {
         Err(Error::Sql(
             SqlError::UnknownDatabase { .. }

@@ -96,6 +96,12 @@ pub(crate) enum Command {
         #[arg(key, optional)]
         subset: bool,
     },
+    /// Sends a command with a body that brings its variables.
+    Assign {
+        command: String,
+        #[arg(key)]
+        body: String,
+    },
     /// Takes so many rows of a query, of at most so many bytes, and keeps the rest under a cursor,
     /// which commands name as CURSOR.
     Page {
@@ -358,6 +364,11 @@ impl goldenscript::Runner for Runner {
                 request.subset = *subset;
                 self.run_request(&request, context)
             }
+            Command::Assign { command, body } => {
+                let mut request = self.request(command, &context.tags);
+                request.assignments = Some(body.clone());
+                self.run_request(&request, context)
+            }
             Command::Page { command, rows, bytes } => {
                 let budget = Budget { rows: *rows, bytes: bytes.unwrap_or(usize::MAX) };
                 self.page(command, budget, context)
@@ -434,15 +445,18 @@ impl Credentials for Network {
 }
 
 impl Peers for Network {
-    fn call<'a>(
+    fn call_as<'a>(
         &'a self,
         address: &'a str,
         command: &'a str,
+        caller: &'a Principal,
         _timeout: Duration,
     ) -> BoxFuture<'a, Result<Rendered, CommandError>> {
         async move {
             let node = self.find(address)?;
-            let request = Request::new(command, Principal::new("a node", Access::Admin));
+            let peer = Principal::new("a node", Access::Admin);
+            let principal = peer.on_behalf_of(Some((caller.name(), caller.access())));
+            let request = Request::new(command, principal);
             execute(&node, &request).await.result.map_err(|error| told(address, &error))
         }
         .boxed()

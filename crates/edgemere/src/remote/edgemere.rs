@@ -11,6 +11,7 @@ use reqwest::{Method, Response};
 use super::{events, permitted, strange};
 use crate::client::Client;
 use crate::server::http::answers::{Column, EVENTS, PAGE, PATH, Question};
+use crate::server::http::limit::ACCESS_HEADER;
 use crate::server::{ASKED_HEADER, MISSING_HEADER};
 
 /// A running node.
@@ -36,8 +37,9 @@ impl Edgemere {
             bytes: budget.map(|budget| budget.bytes),
             stream: matches!(wanted, Some(Wanted::Events(_))),
         };
+        let access = request.principal.access().name();
         let request = self.client.request(Method::POST, PATH).json(&question);
-        Ok(self.client.response(request).await?)
+        Ok(self.client.response(request.header(ACCESS_HEADER, access)).await?)
     }
 
     async fn answered(&self, request: &Request, wanted: Wanted) -> Result<Answer, Failure> {
@@ -80,7 +82,9 @@ impl Edgemere {
             // A part of a second is rounded up: none at all would be no time.
             timeout_s: request.timeout.map(|time| time.as_millis().div_ceil(1000) as u64),
         };
+        let access = request.principal.access().name();
         let request = self.client.prepared(command.declaration().method, &question);
+        let request = request.header(ACCESS_HEADER, access);
         self.rendered(self.client.response(request).await?).await
     }
 

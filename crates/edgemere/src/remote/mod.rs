@@ -43,8 +43,9 @@ async fn edgemere_name(client: &Client) -> anyhow::Result<Option<String>> {
     Ok(is_edgemere.then(|| name.to_owned()))
 }
 
-/// The command of a request, when who asks may have it carried out. The node that is asked knows only
-/// that somebody of its machine asks, so it is checked here.
+/// The command of a request, when who asks may have it carried out, by what its text says. A node of
+/// Edgemere is told what the caller may do and checks it again; one of EdgeLake knows only that somebody
+/// asks.
 fn permitted(request: &Request) -> Result<&Command, Failure> {
     let command = request.command.parsed()?;
     if request.principal.may(command.effect()) {

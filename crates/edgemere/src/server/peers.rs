@@ -7,7 +7,7 @@ mod reply;
 use std::sync::Arc;
 use std::time::Duration;
 
-use edgemere_command::{Error, Peers, Published, Rendered};
+use edgemere_command::{Error, Peers, Principal, Published, Rendered};
 use edgemere_ledger::{Changes, Policy, Position};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -173,17 +173,21 @@ fn denied(address: &str, Denial(reason, hint): Denial) -> Error {
 }
 
 impl Peers for HttpPeers {
-    fn call<'a>(
+    fn call_as<'a>(
         &'a self,
         address: &'a str,
         command: &'a str,
+        caller: &'a Principal,
         timeout: Duration,
     ) -> BoxFuture<'a, Result<Rendered, Error>> {
+        // The caller is part of the body, and so of what the proof covers.
+        let caller = json!({ "name": caller.name(), "access": caller.access().name() });
+        let body = json!({ "command": command, "caller": caller });
         let call = Call {
             address,
             method: Method::POST,
             path: COMMAND_PATH.into(),
-            body: json!({ "command": command }).to_string().into_bytes(),
+            body: body.to_string().into_bytes(),
             timeout,
             bytes_max: REPLY_BYTES_MAX,
         };

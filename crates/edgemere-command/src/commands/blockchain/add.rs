@@ -27,7 +27,7 @@ impl TakesPolicy for Add {
     };
 
     async fn apply(policy: &Term, context: &Context<'_>) -> Result<Reply, Error> {
-        let policy = resolve(policy, context.node)?;
+        let policy = resolve(policy, context)?;
         change(context, move |ledger| ledger.insert(policy, Scope::Local)).await?;
         Ok(Reply::done())
     }

@@ -63,7 +63,8 @@ impl Declared for Drop {
         if ids.is_empty() {
             return Ok(Reply::done());
         }
-        let master = self.options.get("master").map(|m| m.text(&node.variables)).transpose()?;
+        let master = self.options.get("master");
+        let master = master.map(|master| master.text(context.variables())).transpose()?;
         let own = node.settings().network.to_string();
         let elsewhere = master.filter(|master| *master != own);
         if self.options.flag("local", true)? {
@@ -72,7 +73,9 @@ impl Declared for Drop {
         }
         if let Some(master) = elsewhere {
             let drop = drop_command(&ids);
-            node.settings().peers.call(&master, &drop, context.timeout()).await?;
+            let caller = context.forwarded();
+            let peers = &node.settings().peers;
+            peers.call_as(&master, &drop, &caller, context.timeout()).await?;
         }
         Ok(Reply::done())
     }
@@ -84,9 +87,9 @@ fn drop_command(ids: &[String]) -> String {
 
 impl Drop {
     fn ids(&self, context: &Context<'_>) -> Result<Vec<String>, Error> {
-        let variables = &context.node.variables;
+        let variables = context.variables();
         if let Some(policy) = &self.policy {
-            let mut policy = resolve(policy, context.node)?;
+            let mut policy = resolve(policy, context)?;
             policy.prepare();
             return Ok(policy.id().map(String::from).into_iter().collect());
         }

@@ -97,7 +97,7 @@ themselves; an attribute of that name is written in brackets, [format] = x.",
             [] => Kinds::All,
             kinds => Kinds::Named(kinds.to_vec()),
         };
-        let condition = self.filter.condition(&context.node.variables)?;
+        let condition = self.filter.condition(context.variables())?;
         let ledger = context.node.ledger();
         let mut policies = ledger.select(&kinds, &condition);
         if self.bring.as_ref().is_some_and(Bring::wants_children) {

@@ -3,6 +3,7 @@
 use edgemere_ledger::{Policy, Scope};
 
 use super::policy::{change, resolve, share};
+use crate::addresses::permit;
 use crate::commands::report::Report;
 use crate::declaration::Declaration;
 use crate::dispatch::Context;
@@ -32,10 +33,10 @@ impl Report for Insert {
 
     async fn report(options: &Options, context: &Context<'_>) -> Result<Reply, Error> {
         let node = context.node;
-        let mut policy = resolve(options.require("policy", Self::DECLARATION)?, node)?;
+        let mut policy = resolve(options.require("policy", Self::DECLARATION)?, context)?;
         policy.prepare();
         let master =
-            options.get("master").map(|master| master.text(&node.variables)).transpose()?;
+            options.get("master").map(|master| master.text(context.variables())).transpose()?;
         if options.get("local").is_none() && master.is_none() {
             options.require("local", Self::DECLARATION)?;
         }
@@ -47,9 +48,12 @@ impl Report for Insert {
         }
         let scope = policy.scope().unwrap_or(default_scope(node));
         if let Some(master) = master.filter(|_| !is_here) {
+            permit(&master, context)?;
             refuse_known(&policy, node)?;
             let push = format!("blockchain push {policy}");
-            node.settings().peers.call(&master, &push, context.timeout()).await?;
+            let caller = context.forwarded();
+            let peers = &node.settings().peers;
+            peers.call_as(&master, &push, &caller, context.timeout()).await?;
         }
         if is_local || is_here {
             change(context, move |ledger| ledger.insert(policy, scope)).await?;

@@ -7,12 +7,11 @@ use serde_json::Value;
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::language::term::Term;
-use crate::node::Node;
 use crate::sync;
 
 /// The policy that a term stands for: JSON, or a variable that holds JSON or its text.
-pub(super) fn resolve(term: &Term, node: &Node) -> Result<Policy, Error> {
-    let value = match term.value(&node.variables)? {
+pub(super) fn resolve(term: &Term, context: &Context<'_>) -> Result<Policy, Error> {
+    let value = match term.value(context.variables())? {
         Value::String(text) => serde_json::from_str(&text)
             .map_err(|source| Error::NotPolicy { text: text.clone(), source })?,
         other => other,
@@ -50,7 +49,8 @@ pub(in crate::commands) async fn ask_master(
     let Some(master) = node.follows() else {
         return Err(Error::NotMaster { master: None });
     };
-    node.settings().peers.call(master, command, context.timeout()).await?;
+    let caller = context.forwarded();
+    node.settings().peers.call_as(master, command, &caller, context.timeout()).await?;
     // It is done. That it is not to be seen here yet is for the next round to make good.
     if let Err(error) = sync::catch_up(node).await {
         tracing::debug!(reason = error.message(), "the change is not here yet");

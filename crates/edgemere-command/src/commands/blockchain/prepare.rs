@@ -7,6 +7,7 @@ use crate::dispatch::Context;
 use crate::error::Error;
 use crate::language::term::Term;
 use crate::reply::Reply;
+use crate::variables::Variable;
 
 pub(crate) struct Prepare;
 
@@ -21,11 +22,15 @@ impl TakesPolicy for Prepare {
     };
 
     async fn apply(policy: &Term, context: &Context<'_>) -> Result<Reply, Error> {
-        let mut prepared = resolve(policy, context.node)?;
+        let mut prepared = resolve(policy, context)?;
         prepared.prepare();
         match policy {
             Term::Variable(name) => {
-                context.node.variables.set(name, prepared.to_value())?;
+                let (value, own) = (prepared.to_value(), context.own.filter(|own| own.has(name)));
+                match own {
+                    Some(own) => own.assign(name, Variable { value, is_secret: false })?,
+                    None => context.node.variables.set(name, value)?,
+                }
                 Ok(Reply::done())
             }
             _ => Ok(Reply::json(prepared.to_value())),

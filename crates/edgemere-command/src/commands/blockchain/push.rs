@@ -30,7 +30,7 @@ impl TakesPolicy for Push {
         if !node.has_role(Role::Master) && node.follows().is_none() {
             return Err(Error::NotMaster { master: None });
         }
-        share(context, resolve(policy, node)?).await?;
+        share(context, resolve(policy, context)?).await?;
         Ok(Reply::done())
     }
 }

@@ -51,7 +51,7 @@ impl Declared for Test {
 
     async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
         if let Some(id) = &self.id {
-            let id = id.text(&context.node.variables)?;
+            let id = id.text(context.variables())?;
             let is_there = context.node.ledger().get(&id).is_some();
             let text = if is_there { "in" } else { "not in" };
             return Ok(Reply::text(format!("ID Status: {text} Blockchain file"))

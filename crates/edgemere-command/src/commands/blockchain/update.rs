@@ -44,9 +44,9 @@ impl Declared for Update {
     }
 
     async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
-        let policy = resolve(&self.policy, context.node)?;
+        let policy = resolve(&self.policy, context)?;
         let id = match (self.options.get("id"), policy.id()) {
-            (Some(id), _) => id.text(&context.node.variables)?,
+            (Some(id), _) => id.text(context.variables())?,
             (None, Some(id)) => id.to_owned(),
             (None, None) => {
                 return Err(edgemere_ledger::Error::MissingAttribute {

@@ -56,7 +56,7 @@ impl Declared for CreatePolicy {
     async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
         let mut attributes = Map::new();
         for (key, value) in self.options.pairs() {
-            attributes.insert(key.clone(), value.value(&context.node.variables)?);
+            attributes.insert(key.clone(), value.value(context.variables())?);
         }
         if self.with_defaults {
             for (key, value) in defaults(&self.kind, context.node) {

@@ -79,7 +79,7 @@ with \"keep = \\\"30 days\\\"\", the files whose newest row is older. Rows that 
 
 impl Partition {
     fn unwanted(&self, context: &Context<'_>) -> Result<Unwanted, Error> {
-        let variables = &context.node.variables;
+        let variables = context.variables();
         if let Some(name) = &self.name {
             return Ok(Unwanted::Named(name.text(variables)?));
         }

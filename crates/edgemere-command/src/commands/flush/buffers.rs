@@ -27,7 +27,7 @@ impl Report for Buffers {
 
     async fn report(options: &Options, context: &Context<'_>) -> Result<Reply, Error> {
         let text = |key| {
-            let value = options.get(key).map(|value| value.text(&context.node.variables));
+            let value = options.get(key).map(|value| value.text(context.variables()));
             value.transpose()
         };
         let (dbms, table) = (text("dbms")?, text("table")?);

@@ -37,7 +37,7 @@ impl Report for Columns {
     };
 
     async fn report(options: &Options, context: &Context<'_>) -> Result<Reply, Error> {
-        let variables = &context.node.variables;
+        let variables = context.variables();
         let dbms = options.require("dbms", Self::DECLARATION)?.text(variables)?;
         let table = options.require("table", Self::DECLARATION)?.text(variables)?;
         let with_system = options.flag("sys_col", true)?;

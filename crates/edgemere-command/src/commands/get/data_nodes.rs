@@ -30,7 +30,7 @@ impl Report for DataNodes {
 
     async fn report(options: &Options, context: &Context<'_>) -> Result<Reply, Error> {
         let wanted = |key| {
-            let text = options.get(key).map(|value| value.text(&context.node.variables));
+            let text = options.get(key).map(|value| value.text(context.variables()));
             Ok::<_, Error>(text.transpose()?.filter(|text| text != "*"))
         };
         let (company, dbms, table) = (wanted("company")?, wanted("dbms")?, wanted("table")?);

@@ -25,7 +25,7 @@ impl Report for RowsCount {
 
     async fn report(options: &Options, context: &Context<'_>) -> Result<Reply, Error> {
         let text = |key| {
-            let value = options.get(key).map(|value| value.text(&context.node.variables));
+            let value = options.get(key).map(|value| value.text(context.variables()));
             Ok::<_, Error>(value.transpose()?.filter(|text| text != "*"))
         };
         let (dbms, table) = (text("dbms")?, text("table")?);

@@ -66,7 +66,7 @@ impl Declared for Status {
         let name = node.assigned_name();
         let mut more = Map::new();
         for include in self.options.all("include") {
-            more.insert(include_name(include), include.text(&node.variables)?.into());
+            more.insert(include_name(include), include.text(context.variables())?.into());
         }
         if self.statistics {
             more.extend(statistics(node));

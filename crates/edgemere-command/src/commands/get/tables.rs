@@ -29,7 +29,7 @@ impl Report for Tables {
     };
 
     async fn report(options: &Options, context: &Context<'_>) -> Result<Reply, Error> {
-        let variables = &context.node.variables;
+        let variables = context.variables();
         let dbms = options.get("dbms").map(|dbms| dbms.text(variables)).transpose()?;
         let tables = tables(context.node, dbms.as_deref().filter(|dbms| *dbms != "*"));
         Ok(Reply::table(for_people(&tables))

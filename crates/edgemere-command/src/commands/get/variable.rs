@@ -38,6 +38,6 @@ impl Declared for Variable {
     }
 
     async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
-        self.0.value(&context.node.variables).map(Reply::value)
+        self.0.value(context.variables()).map(Reply::value)
     }
 }

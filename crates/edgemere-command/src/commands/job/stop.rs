@@ -20,7 +20,8 @@ impl Declared for Stop {
         usage: "job stop NUMBER",
         about: "Ends a query that runs, on every node; whoever asked is told that it was cancelled.",
         details: "\"job status all\" shows the numbers. Everybody may end what they asked themselves; \
-                  to end what others asked one must be allowed to write.",
+                  to end what others asked one must be an admin. What the same user asks with other \
+                  access, as an agent that may only read, counts as asked by somebody else.",
         examples: &["job stop 8", "query cancel 8"],
         effect: Effect::Read,
         ..Declaration::WRITE
@@ -38,8 +39,8 @@ impl Declared for Stop {
         let id = self.0;
         let queries = context.node.engine().sql().queries();
         let query = queries.get(id).ok_or(Error::NoQuery { id })?;
-        if query.caller != context.principal.name() {
-            context.principal.check(Self::DECLARATION, Effect::Write)?;
+        if query.caller != context.principal.label() {
+            context.principal.check(Self::DECLARATION, Effect::Destructive)?;
         }
         match queries.cancel(id) {
             Some(true) => Ok(Reply::text(format!("query {id} is cancelled"))),

@@ -49,7 +49,7 @@ impl<C: OnQueries> Declared for Asked<C> {
     }
 
     async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
-        let queries = self.which.find(context.node.engine().sql().queries())?;
+        let queries = self.which.find(context)?;
         Ok(C::report(&queries))
     }
 }

@@ -83,7 +83,7 @@ rows, and what is left for this node.",
                 vec![Explained { id: None, dbms, sql, plan: Some(plan) }]
             }
             What::Asked(which) => {
-                let queries = which.find(context.sql().queries())?;
+                let queries = which.find(context)?;
                 let explained = queries.into_iter().map(|query| Explained {
                     id: Some(query.id),
                     dbms: query.dbms,

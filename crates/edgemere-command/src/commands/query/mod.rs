@@ -9,10 +9,17 @@ pub(super) mod told;
 
 use std::fmt;
 
-use edgemere_engine::sql::{Queries, Status};
+use edgemere_engine::network::Share;
+use edgemere_engine::sql::{State, Status};
 
+use crate::declaration::Effect;
+use crate::dispatch::Context;
 use crate::error::Error;
 use crate::language::cursor::Cursor;
+use crate::principal::Principal;
+
+/// What is shown in place of what another caller asked.
+const NOT_YOURS: &str = "(another caller's)";
 
 /// Which queries are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,13 +44,38 @@ impl Which {
         }
     }
 
-    /// The queries, the oldest first.
-    pub(super) fn find(self, queries: &Queries) -> Result<Vec<Status>, Error> {
-        match self {
-            Self::Last => Ok(queries.last().into_iter().collect()),
-            Self::All => Ok(queries.all()),
-            Self::One(id) => Ok(vec![queries.get(id).ok_or(Error::NoQuery { id })?]),
-        }
+    /// The queries, the oldest first, as the caller may see them.
+    pub(super) fn find(self, context: &Context<'_>) -> Result<Vec<Status>, Error> {
+        let queries = context.sql().queries().clone();
+        let found = match self {
+            Self::Last => queries.last().into_iter().collect(),
+            Self::All => queries.all(),
+            Self::One(id) => vec![queries.get(id).ok_or(Error::NoQuery { id })?],
+        };
+        Ok(found.into_iter().map(|query| seen(query, context.principal)).collect())
+    }
+}
+
+/// A query as somebody may see it: everybody their own, admins all. Of the others' there are only the
+/// figures: what they ask for, and why it failed, may be nobody else's business.
+fn seen(query: Status, principal: &Principal) -> Status {
+    if query.caller == principal.label() || principal.may(Effect::Destructive) {
+        return query;
+    }
+    let state = match query.state {
+        State::Failed(_) => State::Failed(NOT_YOURS.to_owned()),
+        state => state,
+    };
+    let hidden = || NOT_YOURS.to_owned();
+    let operators = query.operators.into_iter().map(|share| Share { error: None, ..share });
+    Status {
+        caller: hidden(),
+        dbms: hidden(),
+        sql: hidden(),
+        state,
+        plan: None,
+        operators: operators.collect(),
+        ..query
     }
 }
 

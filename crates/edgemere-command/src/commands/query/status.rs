@@ -20,7 +20,8 @@ impl OnQueries for Status {
         details: "\
 Who asked, when, after what time the first rows came, and how many rows and blocks of them were given \
 so far. A query of the network has a line for each operator: what it does, how many rows and bytes came \
-from it and in what time, and why it failed or is missing. \"job stop NUMBER\" ends a query.",
+from it and in what time, and why it failed or is missing. What other callers asked is shown only to an \
+admin; to all else there are only its figures. \"job stop NUMBER\" ends a query.",
         examples: &["query status", "query status all where format = json", "query status 8"],
         ..Declaration::READ
     };

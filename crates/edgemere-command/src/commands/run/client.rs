@@ -29,7 +29,8 @@ impl Declared for Client {
                   \"blockchain get\" gives, or the operators that hold a table. All are asked at \
                   the same time. \"subset = true\" gives the answers of those that answer when \
                   others do not; \"timeout\" is how long each has. The same as the REST headers \
-                  \"destination\", \"subset\" and \"timeout\".",
+                  \"destination\", \"subset\" and \"timeout\". The other nodes run the command with no \
+                  more than the caller may do here.",
         examples: &[
             "run client (127.0.0.1:32148) get status",
             "run client (blockchain get operator bring.ip_port) get status",

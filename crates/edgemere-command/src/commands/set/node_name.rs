@@ -36,7 +36,7 @@ impl Declared for NodeName {
     }
 
     async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
-        let name = self.0.text(&context.node.variables)?;
+        let name = self.0.text(context.variables())?;
         let is_fine = |c: char| c.is_alphanumeric() || "_-. ".contains(c);
         if !name.chars().all(is_fine) || name.chars().count() > NAME_CHARACTERS_MAX {
             return Err(Error::BadValue {

@@ -12,7 +12,7 @@ use crate::language::cursor::Cursor;
 use crate::language::lexer::{Token, quote};
 use crate::language::term::text_of;
 use crate::near;
-use crate::variables::is_secret;
+use crate::variables::is_secret_name;
 
 /// What every node knows of itself.
 const KNOWN: [&str; 6] = ["ip", "port", "ip_port", "node_name", "dbms_name", "table_name"];
@@ -83,33 +83,38 @@ fn written(Column { is_variable, name, title }: &Column) -> String {
 
 /// What showing the columns is: the value of a variable whose name says so is a secret.
 pub(super) fn effect(columns: &[Column]) -> Effect {
-    let shows_secret = columns.iter().any(|column| column.is_variable && is_secret(&column.name));
+    let shows_secret =
+        columns.iter().any(|column| column.is_variable && is_secret_name(&column.name));
     if shows_secret { Effect::Secret } else { Effect::Read }
 }
 
 /// The columns with the node's values.
-pub(super) fn extensions(columns: &[Column], dbms: &str, context: &Context<'_>) -> Vec<Extension> {
+pub(super) fn extensions(
+    columns: &[Column],
+    dbms: &str,
+    context: &Context<'_>,
+) -> Result<Vec<Extension>, Error> {
     let extension = |column: &Column| {
         let name = column.title.clone().unwrap_or_else(|| column.name.clone());
-        Extension { name, value: value(column, dbms, context) }
+        Ok(Extension { name, value: value(column, dbms, context)? })
     };
     columns.iter().map(extension).collect()
 }
 
 /// A variable that has no value is what the node knows under that name, or nothing.
-fn value(column: &Column, dbms: &str, context: &Context<'_>) -> Extended {
-    let variable = context.node.variables.get(&column.name).ok().filter(|_| column.is_variable);
-    if let Some(value) = variable {
-        return Extended::Text(Some(text_of(&value)));
+fn value(column: &Column, dbms: &str, context: &Context<'_>) -> Result<Extended, Error> {
+    match column.is_variable.then(|| context.variables().get(&column.name)) {
+        None | Some(Err(Error::UnknownVariable { .. })) => {}
+        Some(value) => return Ok(Extended::Text(Some(text_of(&value?)))),
     }
     let network = context.node.settings().network;
-    Extended::Text(match column.name.as_str() {
+    Ok(Extended::Text(match column.name.as_str() {
         "ip" => Some(network.ip().to_string()),
         "port" => Some(network.port().to_string()),
         "ip_port" => Some(network.to_string()),
         "node_name" => Some(context.node.name()),
         "dbms_name" => Some(dbms.to_owned()),
-        "table_name" => return Extended::TableName,
+        "table_name" => return Ok(Extended::TableName),
         _ => None,
-    })
+    }))
 }

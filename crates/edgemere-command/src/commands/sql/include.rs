@@ -40,7 +40,7 @@ pub(super) fn directive(tables: &[Term]) -> Option<String> {
 pub(super) fn tables(terms: &[Term], context: &Context<'_>) -> Result<Vec<TableName>, Error> {
     let mut tables = Vec::new();
     for term in terms {
-        let text = term.text(&context.node.variables)?;
+        let text = term.text(context.variables())?;
         match term {
             Term::Variable(_) => {
                 for name in text.split(',') {

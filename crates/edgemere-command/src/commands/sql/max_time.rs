@@ -28,7 +28,7 @@ pub(super) fn take_unit(cursor: &mut Cursor<'_>, options: &mut Options) {
 /// The time that is given.
 pub(super) fn of(options: &Options, context: &Context<'_>) -> Result<Option<Duration>, Error> {
     let Some(term) = options.get(KEY) else { return Ok(None) };
-    let text = term.text(&context.node.variables)?;
+    let text = term.text(context.variables())?;
     let seconds = seconds(&text).filter(|seconds| (1..=SECONDS_MAX).contains(seconds));
     let seconds = seconds.ok_or_else(|| Error::BadValue {
         key: KEY.into(),

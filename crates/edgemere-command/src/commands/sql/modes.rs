@@ -40,7 +40,7 @@ fn rows(
     max: usize,
 ) -> Result<Option<usize>, Error> {
     let Some(term) = options.get(key) else { return Ok(None) };
-    let text = term.text(&context.node.variables)?;
+    let text = term.text(context.variables())?;
     let rows = text.parse().ok().filter(|rows| (1..=max).contains(rows));
     rows.map(Some).ok_or_else(|| Error::BadValue {
         key: key.into(),

@@ -9,9 +9,9 @@ use edgemere_ledger::{Condition, Kinds, Policy};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
+use crate::addresses::{address_of, is_address, permit};
 use crate::commands::Declared;
 use crate::declaration::Declaration;
-use crate::destination::{address_of, is_address};
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::format::table::Table;
@@ -126,7 +126,7 @@ impl Network {
 
     /// Address, type and name of the nodes to test, in the ledger's order.
     fn nodes(&self, context: &Context<'_>) -> Result<Vec<(String, String, String)>, Error> {
-        let with = self.with.as_ref().map(|with| with.text(&context.node.variables)).transpose()?;
+        let with = self.with.as_ref().map(|with| with.text(context.variables())).transpose()?;
         let all = Role::ALL.map(|role| role.name().to_owned());
         let (kinds, address) = match with {
             None => (all.to_vec(), None),
@@ -149,6 +149,7 @@ impl Network {
         if let Some(address) = address {
             nodes.retain(|(known, ..)| *known == address);
             if nodes.is_empty() {
+                permit(&address, context)?;
                 nodes.push((address, String::new(), String::new()));
             }
         }

@@ -4,7 +4,7 @@
 use clap::FromArgMatches;
 use clap_serve::mcp_serve::{Fault, Outcome};
 use clap_serve::{Effect, Invocation, Options};
-use edgemere_command::{Kind, Media};
+use edgemere_command::{Access, Kind, Media};
 use serde_json::{Value, json};
 
 use crate::cli::{Cli, Command};
@@ -59,7 +59,9 @@ async fn ask(
         return Err(Failure::new(Kind::Denied, message).with_hint(hint).into());
     }
     let url = node.as_deref().unwrap_or(config.text(&keys::NODE));
-    let client = Client::new(config::node_url(url).map_err(Failure::input)?)?;
+    // The node checks once more what only it can know, for the agent and not for whoever serves it.
+    let url = config::node_url(url).map_err(Failure::input)?;
+    let client = Client::limited_to(url, access(gravest))?;
     let answer = client.ask(&question).await?;
     Ok(match (answer.media, serde_json::from_str::<Value>(&answer.body)) {
         (Media::Json, Ok(value @ Value::Object(_))) => structured(value, answer.body),
@@ -70,6 +72,15 @@ async fn ask(
 
 fn structured(value: Value, text: String) -> Outcome {
     Outcome { structured: Some(value), ..Outcome::text(text) }
+}
+
+/// What somebody may do on a node who may do no more than this.
+pub(super) fn access(gravest: Effect) -> Access {
+    match gravest {
+        Effect::Destructive | Effect::Secret => Access::Admin,
+        Effect::Write => Access::Write,
+        _ => Access::Read,
+    }
 }
 
 /// What a node's command does, in the words of command lines.

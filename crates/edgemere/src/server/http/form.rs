@@ -22,6 +22,8 @@ pub(super) struct Form {
     pub(super) html: bool,
     /// Whether the body is a query and not a command: then it is for the rows, wherever they are.
     pub(super) is_query: bool,
+    /// What the body gives the variables of the request.
+    pub(super) assignments: Option<String>,
 }
 
 impl Form {

@@ -8,6 +8,7 @@ pub(super) mod guard;
 mod html;
 mod ids;
 mod jobs;
+pub(crate) mod limit;
 mod page;
 mod query;
 mod rest;
@@ -31,6 +32,7 @@ use tower_http::trace::TraceLayer;
 pub(super) use self::bounded::BoundedBodies;
 use self::guard::OwnPages;
 use self::ids::Ids;
+use self::limit::Limited;
 pub(super) use self::rest::principal;
 use super::mcp::Mcp;
 use super::reply::{LEDGER_AGE_HEADER, json_body};
@@ -50,7 +52,8 @@ pub(super) fn router(state: &Arc<State>, mcp: &Mcp) -> Router {
         .layer(PropagateRequestIdLayer::x_request_id())
         .layer(TraceLayer::new_for_http().make_span_with(span))
         .layer(CatchPanicLayer::custom(rest::panicked))
-        .layer_fn(move |inner| OwnPages { inner, state: Arc::clone(&guarded) });
+        .layer_fn(move |inner| OwnPages { inner, state: Arc::clone(&guarded) })
+        .layer_fn(Limited);
     let bodies = BoundedBodies::new(state);
     let rows = Router::new()
         .route("/", put(rows::put))

@@ -12,6 +12,7 @@ use edgemere_command::{Method as CommandMethod, Principal, Request, Role};
 use serde_json::Value;
 
 use super::form::Form;
+use super::limit::limited;
 use super::{html, page};
 use crate::server::execute::execute;
 use crate::server::reply::{Failure, answer};
@@ -70,7 +71,7 @@ async fn post(
     let mut form = Form::read(headers, uri)?;
     match form.command.is_some() {
         // With the command in a header, the body holds the variables that the command uses.
-        true => assign(state, body).await?,
+        true => form.assignments = Some(body.to_owned()).filter(|body| !body.is_empty()),
         false => form.read_json(&parse_json(body)?)?,
     }
     run(state, form, CommandMethod::Post).await
@@ -84,14 +85,6 @@ fn parse_json(body: &str) -> Result<Value, Failure> {
         .map_err(|error| Failure::bad_json(format!("the body is not JSON: {error}")))
 }
 
-/// Runs the assignments in a body: `<name = value>`, one or several.
-async fn assign(state: &Arc<State>, body: &str) -> Result<(), Failure> {
-    for line in edgemere_command::script::lines(body) {
-        execute(state, &Request::new(line.text, principal(state))).await?;
-    }
-    Ok(())
-}
-
 async fn run(state: &Arc<State>, form: Form, method: CommandMethod) -> Result<Response, Failure> {
     let Some(command) = form.command.filter(|command| !command.is_empty()) else {
         return Err(Failure::bad_request("there is no command", COMMAND_HINT));
@@ -103,6 +96,7 @@ async fn run(state: &Arc<State>, form: Form, method: CommandMethod) -> Result<Re
         destination: form.destination.or_else(|| is_for_others.then(|| "network".to_owned())),
         subset: form.subset,
         timeout: form.timeout,
+        assignments: form.assignments,
         ..Request::new(command, principal(state))
     };
     let rendered = execute(state, &request).await?;
@@ -115,9 +109,10 @@ async fn run(state: &Arc<State>, form: Form, method: CommandMethod) -> Result<Re
     }
 }
 
-/// Who asks over REST: somebody on this machine, since only its own addresses are listened on.
+/// Who asks over REST: somebody on this machine, since only its own addresses are listened on; with
+/// no more than the request itself asks for.
 pub(in crate::server) fn principal(state: &State) -> Principal {
-    Principal::new("the local user", state.access)
+    limited(Principal::new("the local user", state.access))
 }
 
 /// The id of a request, under which the log has it.

@@ -17,6 +17,7 @@ use tower::util::MapRequestLayer;
 
 pub(super) use self::commands::NodeCommands;
 use self::figures::Figures;
+use super::http::limit::limited;
 use super::http::{BoundedBodies, principal};
 use super::state::State;
 
@@ -161,7 +162,8 @@ fn known(agent: Principal) -> impl Fn(Request) -> Request + Clone {
     let name = mcp_serve::Principal::new(agent.name());
     move |mut request| {
         request.extensions_mut().insert(name.clone());
-        request.extensions_mut().insert(agent.clone());
+        // The request may ask for less than agents may do.
+        request.extensions_mut().insert(limited(agent.clone()));
         request
     }
 }

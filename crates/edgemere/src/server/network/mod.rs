@@ -26,6 +26,26 @@ use super::state::State;
 #[derive(Debug, Deserialize)]
 struct Call {
     command: String,
+    /// For whom the other node asks. The proof of the network key covers it as it does the command.
+    #[serde(default)]
+    caller: Option<CallerOf>,
+}
+
+/// The caller of a command that another node forwards.
+#[derive(Debug, Deserialize)]
+struct CallerOf {
+    name: String,
+    access: String,
+}
+
+impl Call {
+    /// Who the command is run for: the caller that the peer names, with no more than both may do. Without
+    /// one, or with one that makes no sense, it is only somebody who may read.
+    fn principal(&self, peer: &Principal) -> Principal {
+        let caller = self.caller.as_ref();
+        let access = caller.and_then(|caller| caller.access.parse().ok());
+        peer.on_behalf_of(caller.zip(access).map(|(caller, access)| (caller.name.as_str(), access)))
+    }
 }
 
 /// The routes of the network port.
@@ -55,18 +75,18 @@ fn worker(node: &Arc<Node>) -> Router<Arc<State>> {
     worker.service().into_axum_router().reset_fallback().with_state(())
 }
 
-/// Runs a command for another node of the network.
+/// Runs a command for another node of the network, with no more than that node's caller may do.
 async fn command(Shared(state): Shared<Arc<State>>, Json(call): Json<Call>) -> Response {
-    let request = Request::new(call.command, caller(&state));
+    let principal = call.principal(&peer(&state));
+    let request = Request::new(call.command, principal);
     match execute(&state, &request).await {
         Ok(rendered) => answer(rendered),
         Err(failure) => refuse(failure, &state),
     }
 }
 
-/// Who asks: a node, with what nodes may do here. A command that a node passes on for somebody else
-/// is to be limited here to what that caller may do, too.
-fn caller(state: &State) -> Principal {
+/// The node that asks, with what nodes may do here.
+fn peer(state: &State) -> Principal {
     Principal::new("a node of the network", state.peer_access)
 }
 

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::{
     Allow, Effect, Error, Invocation, Policy,
     handler::Handler,
+    manifests::View,
     program::{Environment, RunLimits},
 };
 
@@ -48,6 +49,8 @@ pub struct Options {
     pub prefix: String,
     /// The names of files that are offered as resources.
     pub manifests: Vec<String>,
+    /// What is shown of such a file; none is all of it.
+    pub view: Option<View>,
     pub(crate) handlers: Vec<(String, Handler)>,
     /// Patterns of the author's that are none.
     pub(crate) mistake: Option<String>,

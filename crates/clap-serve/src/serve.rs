@@ -209,7 +209,11 @@ fn manifests(options: &Options) -> Result<Option<Manifests>, Error> {
         return Ok(None);
     }
     let folder = options.folder.clone().unwrap_or_else(|| ".".into());
-    Ok(Some(Manifests::around(folder, &options.manifests)?))
+    let manifests = Manifests::around(folder, &options.manifests)?;
+    Ok(Some(match options.view {
+        Some(view) => manifests.viewed(view),
+        None => manifests,
+    }))
 }
 
 async fn serve_stdio(server: &Server, program: &str, tools: &Tools) -> io::Result<()> {

@@ -53,8 +53,8 @@ mod folder;
 mod tests;
 
 use std::{
-    io::Read,
-    path::Path,
+    io::{ErrorKind, Read},
+    path::{Component, Path},
     sync::{Arc, Mutex},
     time::Instant,
 };
@@ -74,7 +74,11 @@ struct Inner {
     /// The last walk. Who holds it walks: there is one at a time.
     walked: Arc<tokio::sync::Mutex<Option<Arc<Walked>>>>,
     seen: Mutex<Seen>,
+    view: Option<View>,
 }
+
+/// What is shown of a file, by its name and its text; none when nothing of it is to be shown.
+pub type View = fn(&str, &str) -> Option<String>;
 
 impl Manifests {
     /// Files with a name like one of these, around this folder. In a pattern `*` stands for any
@@ -104,7 +108,16 @@ impl Manifests {
 
     fn of(rules: Rules) -> Self {
         let (walked, seen) = Default::default();
-        Self(Arc::new(Inner { rules: Arc::new(rules), walked, seen }))
+        Self(Arc::new(Inner { rules: Arc::new(rules), walked, seen, view: None }))
+    }
+
+    /// The same with what is shown of each file, which is all of it otherwise. Files that are no text are
+    /// then not shown.
+    #[must_use]
+    pub fn viewed(self, view: View) -> Self {
+        let (walked, seen) = Default::default();
+        let rules = Arc::clone(&self.0.rules);
+        Self(Arc::new(Inner { rules, walked, seen, view: Some(view) }))
     }
 
     /// What there is now. Who asks while somebody walks shares the next walk with all who wait.
@@ -134,7 +147,11 @@ impl Manifests {
             read(file, &name, rules.limits.file_bytes_max).map(|bytes| Some((name, bytes)))
         });
         let read = reading.await.map_err(|_| Fault::internal("the server is about to end"))??;
-        Ok(read.map(|(name, bytes)| vec![content(uri, &name, bytes)]))
+        let Some((name, bytes)) = read else { return Ok(None) };
+        let Some(view) = self.0.view else { return Ok(Some(vec![content(uri, &name, bytes)])) };
+        let shown = String::from_utf8(bytes).ok().and_then(|text| view(&name, &text));
+        let shown = shown.ok_or_else(|| Fault::invalid_params(WITHHELD))?;
+        Ok(Some(vec![content(uri, &name, shown.into_bytes())]))
     }
 }
 
@@ -154,6 +171,29 @@ impl Resources for Manifests {
     fn may_subscribe(&self, uri: &str) -> bool {
         self.0.rules.place(uri).is_some()
     }
+}
+
+/// What is said of a file of which nothing is shown.
+const WITHHELD: &str = "the file holds secrets, and is not shown";
+
+/// Opens a regular file below a folder, by a path from there. No link is followed on the way: neither the
+/// path nor a link in the folder leads out of it.
+pub fn open_below(folder: &Path, path: &Path) -> std::io::Result<std::fs::File> {
+    let outside = || std::io::Error::new(ErrorKind::PermissionDenied, "it is not in the folder");
+    let mut names = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => names.push(name.to_str().ok_or_else(outside)?),
+            Component::CurDir => {}
+            _ => return Err(outside()),
+        }
+    }
+    let Some((file, folders)) = names.split_last() else { return Err(outside()) };
+    let mut folder = folder::Folder::open(&folder.canonicalize()?)?;
+    for name in folders {
+        folder = folder.folder(name)?;
+    }
+    folder.file(file)
 }
 
 /// What a file holds, when that is not too much.

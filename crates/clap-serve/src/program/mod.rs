@@ -38,13 +38,19 @@ mod outcome;
 mod run;
 mod start;
 mod told;
+mod trust;
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use mcp_serve::Context;
 
 pub use self::{
-    environment::Environment, group::all_ended, kept::Output, outcome::META, start::RunError,
+    environment::Environment,
+    group::all_ended,
+    kept::Output,
+    outcome::META,
+    start::RunError,
+    trust::{Untrusted, trusted},
 };
 
 /// A program and how it is run.

@@ -6,6 +6,7 @@
 
 mod command;
 mod icons;
+mod interpreter;
 mod parser;
 mod program;
 mod rest;

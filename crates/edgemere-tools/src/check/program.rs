@@ -3,24 +3,17 @@
 
 use std::path::{Path, PathBuf};
 
-use clap_serve::program::{Environment, Program};
+use clap_serve::program::{Environment, Program, trusted};
 
 use super::Checking;
 use super::command::Draft;
+use super::interpreter::{Danger, danger};
 use super::trial::{self, Known};
 use crate::file::form::{CommandForm, DetailedForm, EffectForm, TypeForm};
 use crate::file::node::escape;
 use crate::file::surroundings::Surroundings;
 use crate::template::line::{self, Line, Word};
 use crate::template::scan::Wrong;
-
-/// Programs that run what one of their arguments says, and the arguments before such a one.
-const INTERPRETERS: [(&[&str], &[&str]); 4] = [
-    (&["sh", "bash", "dash", "ash", "zsh", "ksh", "fish", "busybox"], &["-c", "-ec", "-lc", "-xc"]),
-    (&["python", "python2", "python3", "pypy3"], &["-c"]),
-    (&["perl", "ruby", "node", "lua", "php"], &["-e", "-E", "-r", "--eval", "-p", "--print"]),
-    (&["cmd", "powershell", "pwsh"], &["/c", "/C", "/k", "/K", "-c", "-Command", "-command"]),
-];
 
 /// The form of a program, when a command is one.
 pub(super) fn form(command: &CommandForm) -> Option<&DetailedForm> {
@@ -85,13 +78,22 @@ fn path(checking: &mut Checking<'_>, pointer: &str, form: &DetailedForm) -> Opti
         1 if !program.contains(['/', '\\']) => in_path(program, checking.surroundings),
         _ => beside(checking.file.folder.as_deref(), program),
     };
+    let at = format!("{pointer}/program");
     match found {
-        Ok(path) => Some(path),
+        Ok(path) => is_trusted(checking, &at, &path).then_some(path),
         Err((message, hint)) => {
-            checking.wrong(&format!("{pointer}/program"), message, Some(hint.to_owned()));
+            checking.wrong(&at, message, Some(hint.to_owned()));
             None
         }
     }
+}
+
+/// Whether nobody else can change what is run.
+fn is_trusted(checking: &mut Checking<'_>, at: &str, path: &Path) -> bool {
+    let Err(untrusted) = trusted(path) else { return true };
+    let message = format!("the program, or a folder above it, {}", untrusted.reason);
+    checking.wrong(at, message, Some(untrusted.remedy));
+    false
 }
 
 type Missing = (&'static str, &'static str);
@@ -167,26 +169,34 @@ fn words(
     is_well.then_some(words)
 }
 
-/// Tells where a value would become a part of what a shell, or another interpreter, runs.
+/// Tells where a value would become a part of what a shell, or another interpreter, runs, also by way of
+/// programs that run others.
 fn no_script(checking: &mut Checking<'_>, pointer: &str, form: &DetailedForm, words: &[Word]) {
-    let program = Path::new(form.program.as_deref().unwrap_or_default());
-    let name = program.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
-    let known = INTERPRETERS.iter().find(|(names, _)| names.contains(&name));
-    let Some((_, flags)) = known else { return };
-    let entries = form.args.iter().enumerate();
-    for (index, _) in entries.filter(|(_, entry)| flags.contains(&entry.trim())) {
-        let hole = words.get(index + 1).and_then(|word| {
-            word.pieces.uses().into_iter().find(|one| one.kind.is_some()).map(|one| one.range)
-        });
-        if let Some(range) = hole {
-            let message = "a value here would become a part of the script";
-            let hint =
-                "give it as a word after the script: args: [\"-c\", 'echo \"$1\"', sh, \"{name}\"]";
-            let at = format!("{pointer}/args/{}", index + 1);
-            let problem = checking.file.problem_inside(&at, range, message);
-            checking.problems.push(problem.with_hint(Some(hint.to_owned())));
-        }
-    }
+    let hole = |word: &Word| {
+        word.pieces.uses().into_iter().find(|one| one.kind.is_some()).map(|one| one.range)
+    };
+    let program = form.program.as_deref().unwrap_or_default();
+    let texts: Vec<_> = form
+        .args
+        .iter()
+        .zip(words)
+        .map(|(text, word)| Some(text.as_str()).filter(|_| hole(word).is_none()))
+        .collect();
+    let Some((index, danger)) = danger(program, &texts) else { return };
+    let Some(range) = words.get(index).and_then(hole) else { return };
+    let (message, hint) = match danger {
+        Danger::Script => (
+            "a value here would become a part of the script",
+            "give it as a word after the script: args: [\"-c\", 'echo \"$1\"', sh, \"{name}\"]",
+        ),
+        Danger::Program => (
+            "a value here would become the program that is run",
+            "name the program, and give the value to it as a word",
+        ),
+    };
+    let at = format!("{pointer}/args/{index}");
+    let problem = checking.file.problem_inside(&at, range, message);
+    checking.problems.push(problem.with_hint(Some(hint.to_owned())));
 }
 
 fn environment(checking: &mut Checking<'_>, pointer: &str, form: &DetailedForm) -> Environment {

@@ -16,6 +16,8 @@ mod yaml;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap_serve::program::trusted;
+
 use self::form::FileForm;
 use self::node::Node;
 pub use self::schema::schema;
@@ -124,11 +126,24 @@ impl Reading<'_> {
             return self.problems.push(wrong(message, None));
         }
         self.paths.push(same.clone());
+        if let Err(untrusted) = trusted(path) {
+            let hint = format!("tools are run as you: {}", untrusted.remedy);
+            return self.problems.push(wrong(untrusted.to_string(), Some(hint)));
+        }
         match text_of(path) {
             Ok(text) => {
                 let source = Source { name: path.display().to_string(), text, is_proven: false };
                 let folder = same.parent().map(Path::to_owned);
-                let Some(file) = self.text(source, folder) else { return };
+                let (known, is_ours) = (self.problems.len(), place.is_none() || has_tools(&source));
+                let Some(file) = self.text(source, folder) else {
+                    // It may be any file of the machine: nothing of it is quoted.
+                    if !is_ours {
+                        self.problems.truncate(known);
+                        let message = format!("\"{}\" is no file of tools", path.display());
+                        self.problems.push(wrong(message, None));
+                    }
+                    return;
+                };
                 around.push(same);
                 self.included(&file, path, around);
                 around.pop();
@@ -185,6 +200,11 @@ impl Reading<'_> {
             }
         }
     }
+}
+
+/// Whether a text says that it is a file of tools, right or wrong.
+fn has_tools(source: &Source) -> bool {
+    source.text.lines().any(|line| line.starts_with("tools:") || line.starts_with("include:"))
 }
 
 /// The text of a file that is not too long.

@@ -2,7 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -58,6 +58,12 @@ impl Command {
     }
 }
 
+/// A file as `--config` names it, so that it is seen to be one of the current folder.
+fn named(file: &Path) -> PathBuf {
+    let is_bare = file.parent().is_some_and(|folder| folder.as_os_str().is_empty());
+    if is_bare { Path::new(".").join(file) } else { file.to_owned() }
+}
+
 impl Init {
     /// Writes the file, under the name that was given with `--config` or its usual one.
     pub(super) fn run(&self, file: Option<PathBuf>) -> anyhow::Result<ExitCode> {
@@ -78,6 +84,7 @@ impl Init {
             written => written.with_context(|| format!("cannot write \"{}\"", file.display()))?,
         }
         terminal::say(&format!("wrote {}", file.display()));
+        terminal::say(&format!("use it with --config {}", named(&file).display()));
         Ok(ExitCode::SUCCESS)
     }
 }

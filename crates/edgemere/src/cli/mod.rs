@@ -28,7 +28,9 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_serve::{CommandExt as _, Effect};
 use tokio::runtime::{Builder, Runtime};
 
+use crate::client::is_run_for_agent;
 use crate::config::{Config, Entry, Flags, LogKeys, keys};
+use crate::failure::Failure;
 use crate::{logging, terminal};
 
 /// The heading in help of what every command takes.
@@ -41,8 +43,8 @@ pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
 
-    /// The configuration file [default: edgemere.toml in the current folder, else in the folder
-    /// edgemere of the user's configuration]
+    /// The configuration file [default: edgemere.toml in the folder edgemere of the user's
+    /// configuration; of one in the current folder only what is harmless]
     #[arg(long, global = true, env = "EDGEMERE_CONFIG", value_name = "FILE")]
     #[arg(help_heading = GLOBAL_HEADING)]
     config: Option<PathBuf>,
@@ -112,6 +114,7 @@ impl Cli {
         }
         let given = [self.command.given(), self.log.entries()].concat();
         let config = Config::load(self.config.as_deref(), given)?;
+        self.command.heed(&config)?;
         let filter = config.get(&keys::LOG).unwrap_or(self.command.log_default());
         logging::init(filter, config.text(&keys::LOG_FORMAT) == "json")?;
         match self.command {
@@ -152,6 +155,20 @@ impl Command {
             Self::Data(command) => command.given(),
             Self::Ledger(command) => command.given(),
             Self::Demo(_) | Self::Completions(_) => Vec::new(),
+        }
+    }
+
+    /// Says what the file of the working folder may not say. A node does not start with half of a
+    /// configuration; what is run for an agent keeps quiet.
+    fn heed(&self, config: &Config) -> anyhow::Result<()> {
+        match config.warning() {
+            Some(failure) if matches!(self, Self::Node(_)) => Err(failure.into()),
+            Some(Failure { message, hint, .. }) if !is_run_for_agent() => {
+                terminal::say(&format!("warning: {message}"));
+                hint.iter().for_each(|hint| terminal::say(&format!("hint: {hint}")));
+                Ok(())
+            }
+            _ => Ok(()),
         }
     }
 

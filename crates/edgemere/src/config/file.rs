@@ -20,25 +20,30 @@ pub(crate) const FILE_NAME: &str = "edgemere.toml";
 /// How near a key must be to be what somebody meant.
 const NEAR_MIN: f64 = 0.8;
 
-/// Reads a file that must be there, or without one the first that is found.
-pub(crate) fn read(file: Option<&Path>) -> anyhow::Result<Vec<Entry>> {
-    if let Some(file) = file {
-        return match read_text(file)? {
-            Some(text) => parse(file, &text),
-            None => Err(missing(file).into()),
-        };
+/// Reads a file that must be there.
+pub(super) fn named(file: &Path) -> anyhow::Result<Vec<Entry>> {
+    match read_text(file)? {
+        Some(text) => parse(file, &text),
+        None => Err(missing(file).into()),
     }
-    for file in usual_places() {
-        if let Some(text) = read_text(&file)? {
-            return parse(&file, &text);
-        }
-    }
-    Ok(Vec::new())
 }
 
-fn usual_places() -> impl Iterator<Item = PathBuf> {
-    let of_user = config_folder().map(|folder| folder.join(FILE_NAME));
-    std::iter::once(PathBuf::from(FILE_NAME)).chain(of_user)
+/// Reads the user's own file, if there is one.
+pub(super) fn of_user() -> anyhow::Result<Vec<Entry>> {
+    match config_folder() {
+        Some(folder) => found(&folder.join(FILE_NAME)),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Reads the file of the working folder, if there is one. Nobody has named it: the folder may be
+/// somebody else's.
+pub(super) fn of_folder() -> anyhow::Result<Vec<Entry>> {
+    found(&PathBuf::from(FILE_NAME))
+}
+
+fn found(file: &Path) -> anyhow::Result<Vec<Entry>> {
+    read_text(file)?.map_or_else(|| Ok(Vec::new()), |text| parse(file, &text))
 }
 
 /// The file's text, or none when there is no file.
@@ -72,10 +77,24 @@ fn parse(file: &Path, text: &str) -> anyhow::Result<Vec<Entry>> {
         let text = (key.form)
             .read_toml(value.get_ref())
             .map_err(|why| at(&value.span(), &format!("the value of \"{}\": {why}", key.name)))?;
+        if key.form.hides(&text) {
+            let message = format!("\"{}\" is a secret itself, and not the file with it", key.name);
+            let failure = at(&value.span(), &message);
+            return Err(failure.with_hint(secret_hint(key)).into());
+        }
         let source = Source::File(file.to_owned());
         entries.push(Entry { key, text: Some(text), source });
     }
     Ok(entries)
+}
+
+/// What to do with a secret that stands in a file which others read.
+fn secret_hint(key: &Key) -> String {
+    format!(
+        "write it to a file of its own that only you can read (chmod 600) and give that file's name, or \
+         set {}",
+        key.variable
+    )
 }
 
 fn known(name: &str) -> Option<&'static Key> {
@@ -120,6 +139,18 @@ mod tests {
         assert_eq!(failure.kind, Kind::Input);
         let hint = refused("frobnicate = 1").hint.unwrap();
         assert!(hint.starts_with("the keys are name, role,"), "{hint}");
+    }
+
+    #[test]
+    fn a_key_itself_is_refused_and_not_repeated() {
+        let secret = "a1".repeat(32);
+        let failure = refused(&format!("name = \"a\"\nnetwork-key = \"{secret}\"\n"));
+        assert_eq!(
+            failure.message,
+            "edgemere.toml:2:15: \"network-key\" is a secret itself, and not the file with it"
+        );
+        assert!(failure.hint.unwrap().contains("EDGEMERE_NETWORK_KEY"));
+        assert!(parse(Path::new(FILE_NAME), "network-key = \"network.key\"").is_ok());
     }
 
     #[test]

@@ -3,11 +3,13 @@
 //! 1. `keys` lists every key once: name, variable, form, default, help.
 //! 2. `flags` makes clap arguments of them, which also read the environment.
 //! 3. `file` finds and reads `edgemere.toml`, and says where in it something is wrong.
-//! 4. [`Config::load`] puts them together: flag over environment over file over default.
+//! 4. [`Config::load`] puts them together: flag over environment over file over default. What a file may
+//!    say that nobody has named, because it lies in the working folder, is in `folder`.
 //! 5. `write` makes TOML of it again, for `config show` and `config init`.
 
 mod file;
 mod flags;
+mod folder;
 mod folders;
 mod form;
 mod key;
@@ -63,20 +65,30 @@ impl fmt::Display for Source {
 #[derive(Debug)]
 pub(crate) struct Config {
     entries: Vec<Entry>,
+    /// What the file of the working folder says and may not say.
+    ignored: Vec<Entry>,
+    /// The file that was named.
+    file: Option<PathBuf>,
 }
 
 impl Config {
     /// Puts together what the command line and the environment give, the file and the defaults.
-    /// Without a file's name, the file is looked for in its usual places.
+    /// Without a file's name, it is the user's own file, and over it what is harmless in the working
+    /// folder's.
     pub(crate) fn load(file: Option<&Path>, given: Vec<Entry>) -> anyhow::Result<Self> {
-        let mut known = given;
-        known.extend(file::read(file)?);
-        Ok(Self::of(&known))
+        match file {
+            Some(file) => {
+                let config = Self::of(&[given, file::named(file)?].concat());
+                Ok(Self { file: Some(file.to_owned()), ..config })
+            }
+            None => Ok(folder::load(&given, &file::of_user()?, file::of_folder()?)),
+        }
     }
 
     /// Puts together what is known, the first of each key, and the defaults.
     fn of(known: &[Entry]) -> Self {
-        let mut config = Self { entries: Vec::with_capacity(keys::ALL.len()) };
+        let entries = Vec::with_capacity(keys::ALL.len());
+        let mut config = Self { entries, ignored: Vec::new(), file: None };
         for key in keys::ALL {
             let entry = known.iter().find(|entry| entry.key == key).cloned();
             let entry = entry.unwrap_or_else(|| config.default_of(key));
@@ -109,6 +121,16 @@ impl Config {
     pub(crate) fn is_default(&self, key: &Key) -> bool {
         let entry = self.entries.iter().find(|entry| entry.key == key);
         entry.is_none_or(|entry| entry.source == Source::Default)
+    }
+
+    /// The file that was named with `--config`.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// What the file of the working folder says and may not say, where that makes a difference.
+    pub(crate) fn ignored(&self) -> &[Entry] {
+        &self.ignored
     }
 
     /// Every key with its value.

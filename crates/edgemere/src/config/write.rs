@@ -7,7 +7,13 @@ use super::{Config, Entry};
 pub(crate) fn show(config: &Config) -> String {
     let lines: Vec<_> = config.entries().iter().map(|entry| (assignment(entry), entry)).collect();
     let width = lines.iter().map(|(line, _)| line.chars().count()).max().unwrap_or(0);
-    lines.iter().map(|(line, entry)| format!("{line:width$}  # {}\n", origin(entry))).collect()
+    let mut text: String =
+        lines.iter().map(|(line, entry)| format!("{line:width$}  # {}\n", origin(entry))).collect();
+    for entry in config.ignored() {
+        let (line, file) = (assignment(entry), &entry.source);
+        text.push_str(&format!("# ignored: {line}  # {file}, which --config would have to name\n"));
+    }
+    text
 }
 
 fn assignment(entry: &Entry) -> String {
@@ -31,6 +37,8 @@ pub(crate) fn template() -> String {
     let mut text = String::from(
         "# The configuration of an Edgemere node and of the commands that talk to it.\n\
          # A flag counts over an environment variable, which counts over this file.\n\
+         # Name it to use all of it: edgemere node --config ./edgemere.toml. Only because it lies in the\n\
+         # working folder, no tools, addresses, data folders, keys or rights are taken from it.\n\
          # \"edgemere config show\" prints what holds and where it came from.\n",
     );
     for entry in Config::of(&[]).entries() {

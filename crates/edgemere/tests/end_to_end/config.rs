@@ -116,7 +116,8 @@ fn every_key_works_in_the_file() {
     let folder = folder();
     for (key, _, toml) in VALUES {
         fs::write(folder.path().join("edgemere.toml"), format!("{key} = {toml}\n")).unwrap();
-        let (shown, stderr, code) = parts(&run(folder.path(), &["config", "show"]));
+        let named = ["config", "show", "--config", "edgemere.toml"];
+        let (shown, stderr, code) = parts(&run(folder.path(), &named));
         assert_eq!(code, 0, "{stderr}");
         assert_eq!(line(&shown, key), (toml.into(), "edgemere.toml".into()));
     }
@@ -201,4 +202,44 @@ fn what_is_wrong_in_the_file_is_told_with_its_place() {
     let (_, stderr, code) = parts(&run(folder.path(), &["run", "get status"]));
     assert_eq!(code, 2);
     assert!(stderr.starts_with("error: edgemere.toml:1:12: "), "{stderr}");
+}
+
+#[test]
+fn a_file_that_nobody_has_named_brings_no_programs_and_no_other_node() {
+    let folder = folder();
+    let file = "name = \"here\"\nnode = \"http://127.0.0.1:9\"\ntools = \"tools.yaml\"\n";
+    fs::write(folder.path().join("edgemere.toml"), file).unwrap();
+    let (shown, stderr, code) = parts(&run(folder.path(), &["config", "show"]));
+    assert_eq!(code, 0, "{stderr}");
+    assert_eq!(line(&shown, "name"), ("\"here\"".into(), "edgemere.toml".into()));
+    assert_eq!(line(&shown, "node").1, "default");
+    assert!(shown.contains("# ignored: tools = \"tools.yaml\""), "{shown}");
+    assert_eq!(stderr.matches("warning: ").count(), 1, "{stderr}");
+    assert!(stderr.contains("\"node\"") && stderr.contains("--config ./edgemere.toml"), "{stderr}");
+    // A node does not start with half of a configuration.
+    let (_, stderr, code) = parts(&run(folder.path(), &["node"]));
+    assert_eq!(code, 2, "{stderr}");
+    assert!(
+        stderr.contains("\"tools\"") && stderr.contains("--config ./edgemere.toml"),
+        "{stderr}"
+    );
+    // Named, all of it holds.
+    let named = ["config", "show", "--config", "./edgemere.toml"];
+    let (shown, stderr, code) = parts(&run(folder.path(), &named));
+    assert_eq!((code, stderr.as_str()), (0, ""), "{stderr}");
+    assert_eq!(line(&shown, "tools").0, "\"tools.yaml\"");
+}
+
+#[test]
+fn a_network_key_itself_is_not_taken_from_a_file() {
+    let folder = folder();
+    let secret = "0b".repeat(32);
+    let file = format!("network-key = \"{secret}\"\n");
+    fs::write(folder.path().join("edgemere.toml"), file).unwrap();
+    for args in [&["config", "show"][..], &["node"], &["node", "--config", "edgemere.toml"]] {
+        let (stdout, stderr, code) = parts(&run(folder.path(), args));
+        assert_eq!(code, 2, "{stderr}");
+        assert!(stderr.contains("EDGEMERE_NETWORK_KEY"), "{stderr}");
+        assert!(!stderr.contains(&secret) && !stdout.contains(&secret), "{stderr}");
+    }
 }

@@ -1,5 +1,6 @@
 //! Manifests in real folders, with real links and pipes.
 
+mod below;
 mod changes;
 mod found;
 mod limits;

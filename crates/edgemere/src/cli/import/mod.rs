@@ -5,6 +5,7 @@
 //! 2. `edgemere_engine::pieces` cuts a file into pieces, and `send` sends them.
 //! 3. `tally` counts what became of the rows, `progress` shows it.
 
+mod confined;
 mod progress;
 mod send;
 mod tally;
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 use edgemere_engine::pieces::{Cut, Error};
 use tokio_util::sync::CancellationToken;
 
+pub(super) use self::confined::{FOLDER_VARIABLE, folder as import_folder};
 use self::progress::Progress;
 use self::send::{Sender, Stopped};
 use self::tally::Tally;

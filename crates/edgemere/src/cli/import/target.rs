@@ -2,10 +2,12 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::ValueEnum;
 use edgemere_engine::pieces::{Cut, Error, Format, Pieces};
 
+use super::confined;
 use crate::failure::Failure;
 
 /// The name that stands for stdin.
@@ -38,10 +40,12 @@ impl From<FormatFlag> for Format {
 }
 
 /// A file that is to be imported.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Target {
     /// The file; none for stdin.
     path: Option<PathBuf>,
+    /// The same file opened, where what its path means could change.
+    opened: Option<Arc<File>>,
     format: Format,
     /// The table that it goes to.
     pub(super) table: String,
@@ -62,8 +66,12 @@ impl Target {
         let name = file.display();
         let refused = |reason: String| Failure::input(format!("cannot read \"{name}\": {reason}"));
         // Opened already now, so that nothing is sent when a later one cannot be.
-        let opened = File::open(file).and_then(|_| fs::metadata(file));
-        let metadata = opened.map_err(|error| refused(error.to_string()))?;
+        let confined = confined::opened(file)?;
+        let metadata = match &confined {
+            Some(opened) => opened.metadata(),
+            None => File::open(file).and_then(|_| fs::metadata(file)),
+        };
+        let metadata = metadata.map_err(|error| refused(error.to_string()))?;
         if metadata.is_dir() {
             let hint = format!("name the files in it, as {name}/*.csv");
             return Err(refused("it is a folder".into()).with_hint(hint));
@@ -84,7 +92,13 @@ impl Target {
             }
         };
         let bytes = metadata.is_file().then_some(metadata.len());
-        Ok(Self { path: Some(file.to_owned()), format, table, bytes })
+        Ok(Self {
+            path: Some(file.to_owned()),
+            opened: confined.map(Arc::new),
+            format,
+            table,
+            bytes,
+        })
     }
 
     fn stdin(table: Option<&str>, format: Option<FormatFlag>) -> Result<Self, Failure> {
@@ -101,7 +115,8 @@ impl Target {
             let message = "what comes on stdin gives no name for a table";
             return Err(Failure::input(message).with_hint(NAME_TABLE_HINT));
         };
-        Ok(Self { path: None, format: format.into(), table: table.to_owned(), bytes: None })
+        let (format, table) = (format.into(), table.to_owned());
+        Ok(Self { path: None, opened: None, format, table, bytes: None })
     }
 
     /// Whether it can be read only once.
@@ -126,7 +141,10 @@ impl Target {
     /// Its pieces.
     pub(super) fn pieces(&self, cut: Cut) -> Result<Pieces, Error> {
         match &self.path {
-            Some(path) => Pieces::open(path, self.format, cut),
+            Some(path) => {
+                let opened = self.opened.as_deref().and_then(confined::path_of);
+                Pieces::open(opened.as_deref().unwrap_or(path), self.format, cut)
+            }
             None => Pieces::of_text(std::io::stdin(), self.format, cut),
         }
     }

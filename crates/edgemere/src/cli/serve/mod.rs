@@ -4,6 +4,8 @@
 //! commands that do not end, and arguments that would let an agent choose a file or a machine. A node
 //! with `cli-tools` offers the same beside the tools of its file.
 
+mod files;
+mod redact;
 mod run;
 
 use std::net::SocketAddr;
@@ -14,6 +16,8 @@ use clap_serve::{Allow, Effect, Options, Tools};
 use edgemere_command::Access;
 
 use super::Cli;
+use super::import::{FOLDER_VARIABLE, import_folder};
+use crate::client::ACCESS_VARIABLE;
 use crate::config::keys;
 
 /// Commands that run until they are stopped, ask a person, or write the files of other programs; what
@@ -55,7 +59,7 @@ pub(crate) fn if_asked() -> Option<ExitCode> {
     let command = Cli::command();
     let options = clap_serve::asked(&command, options())?;
     let served = options.map(|options| {
-        let options = run::handled(options, None);
+        let options = run::handled(for_agents(options), None);
         clap_serve::serve_to_end(command, options)
     });
     Some(served.unwrap_or_else(|code| code))
@@ -68,11 +72,28 @@ pub(super) fn beside(http: SocketAddr, access: Access) -> Result<Tools, clap_ser
     PREFIX.clone_into(&mut options.prefix);
     options.policy.allow.extend(allowed(access).map(Allow::Effect));
     options.environment = options.environment.set(keys::NODE.variable, &node);
-    Tools::new(Cli::command(), run::handled(options, Some(node)))
+    Tools::new(Cli::command(), run::handled(for_agents(options), Some(node)))
+}
+
+/// Tells the commands that are run that they are run for agents, and what those may do at most. They
+/// tell it to the node that they ask.
+fn for_agents(mut options: Options) -> Options {
+    let access = run::access(options.policy.gravest());
+    options.environment = options.environment.set(ACCESS_VARIABLE, access.name());
+    options
 }
 
 fn options() -> Options {
-    Options::new().deny(NOT_FOR_AGENTS).deny(NOT_FOR_AGENTS_TO_CHOOSE).manifests(MANIFESTS)
+    let mut options = Options::new()
+        .deny(NOT_FOR_AGENTS)
+        .deny(NOT_FOR_AGENTS_TO_CHOOSE)
+        .deny(files::not_for_agents(&Cli::command(), import_folder().is_some()))
+        .manifests(MANIFESTS);
+    options.view = Some(redact::view);
+    if let Some(folder) = import_folder() {
+        options.environment = options.environment.set(FOLDER_VARIABLE, folder);
+    }
+    options
 }
 
 /// What agents are offered beside reading.
@@ -98,10 +119,10 @@ mod tests {
     fn more_is_offered_when_it_is_allowed() {
         let read = names(options());
         let write = names(options().allow(["write"]));
-        let more = ["import", "config_init"];
-        for more in more.map(str::to_owned) {
-            assert!(write.contains(&more) && !read.contains(&more), "{more}: {write:?}");
-        }
+        let more = "config_init".to_owned();
+        assert!(write.contains(&more) && !read.contains(&more), "{write:?}");
+        // Only with a folder of files for it.
+        assert!(!write.contains(&"import".to_owned()), "{write:?}");
         assert!(!write.contains(&"ledger_repair".to_owned()));
         let all = names(options().allow(["destructive"]));
         assert!(all.contains(&"ledger_repair".to_owned()), "{all:?}");

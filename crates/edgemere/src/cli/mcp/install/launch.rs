@@ -27,6 +27,10 @@ impl Launch {
         }
         let command = std::env::current_exe().context("cannot tell where this program is")?;
         let mut args = vec!["mcp".to_owned()];
+        // A client starts it in any folder, where another file may lie: it is named.
+        if let Some(file) = config.file() {
+            args.extend(["--config".into(), whole_path(file)?]);
+        }
         match config.is_default(&keys::NODE) {
             false => args.extend(["--node".into(), url.as_str().trim_end_matches('/').to_owned()]),
             true => args.extend(["--data".into(), whole(config.text(&keys::DATA))?]),

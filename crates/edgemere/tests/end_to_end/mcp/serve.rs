@@ -41,6 +41,7 @@ impl Serving {
         std::fs::write(folder.path().join("secret.txt"), "open sesame\n").unwrap();
         let mut command = edgemere(folder.path(), &[&["--serve=0"], flags].concat());
         command.env("EDGEMERE_NODE", node.url()).env("A_SECRET", "open sesame");
+        command.env("EDGEMERE_IMPORT_FOLDER", folder.path());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -101,7 +102,12 @@ async fn a_command_of_the_node_does_no_more_than_is_allowed() {
     let serving = Serving::of(&node, &[]);
     let said = serving.agent.failure("run", rename.clone()).await;
     assert!(said.contains("--allow write"), "{said}");
-    for wrapped in ["run client () set node name other", "SET  node   name other"] {
+    for wrapped in [
+        "run client () set node name other",
+        "SET  node   name other",
+        "process x.al",
+        "run client (local) process x.al",
+    ] {
         let said = serving.agent.failure("run", json!({ "command": [wrapped] })).await;
         assert!(!said.is_empty());
     }
@@ -112,6 +118,11 @@ async fn a_command_of_the_node_does_no_more_than_is_allowed() {
     assert!(node.run(&["get node name"]).0.starts_with("other@"));
     let tools = serving.agent.tools().await;
     assert!(tools.contains(&"import".to_owned()), "{tools:?}");
+    for outside in ["/etc/passwd", "../secret.txt"] {
+        let arguments = json!({ "files": [outside], "dbms": "d", "table": "t", "format": "csv" });
+        let said = serving.agent.failure("import", arguments).await;
+        assert!(said.contains("cannot be imported by agents"), "{said}");
+    }
 }
 
 #[tokio::test]

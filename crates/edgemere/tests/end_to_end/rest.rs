@@ -65,8 +65,29 @@ async fn variables_in_the_body_are_the_commands() {
     assert_eq!(text(post(&node, insert).body(body)).await, (200, String::new()));
     let (_, names) = text(get(&node, "blockchain get device bring [name]")).await;
     assert_eq!(names, "dev-2");
-    let (_, value) = text(get(&node, "get !new_policy")).await;
-    assert_eq!(value, r#"{"device":{"name":"dev-2","model":"m2"}}"#);
+    // They are this request's alone.
+    assert_eq!(text(get(&node, "get !new_policy")).await.0, 404);
+    let (status, said) = text(post(&node, "get node name").body("<set node name owned>")).await;
+    assert!(status == 400 && said.contains("set node name"), "{said}");
+}
+
+#[tokio::test]
+async fn many_clients_at_once_each_push_their_own_variable() {
+    let node = start();
+    let client = |number: usize| {
+        let node = &node;
+        async move {
+            for turn in 0..50 {
+                let body = format!("<p = {{\"device\": {{\"name\": \"d{number}-{turn}\"}}}}>");
+                let (status, said) = text(post(node, "blockchain push !p").body(body)).await;
+                assert_eq!(status, 200, "{said}");
+            }
+        }
+    };
+    futures_util::future::join_all((0..32).map(client)).await;
+    let (_, names) =
+        text(get(&node, "blockchain get device bring.unique [name] separator = ,")).await;
+    assert_eq!(names.split(',').collect::<std::collections::HashSet<_>>().len(), 1600);
 }
 
 #[tokio::test]

@@ -35,7 +35,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ("edgemere-ledger", &[]),
     ("clap-serve", &["mcp-serve"]),
     ("mcp-serve", &[]),
-    ("edgemere-fuzz", &["edgemere-command", "edgemere-engine", "edgemere-ledger"]),
+    (
+        "edgemere-fuzz",
+        &["edgemere-command", "edgemere-engine", "edgemere-ledger", "edgemere-tools", "mcp-serve"],
+    ),
     ("xtask", &["edgemere-command"]),
 ];
 

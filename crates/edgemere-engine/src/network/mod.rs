@@ -25,6 +25,8 @@ mod ending;
 mod error;
 mod expand;
 mod explain;
+#[doc(hidden)]
+pub mod fuzzing;
 mod gate;
 mod gather;
 mod held;

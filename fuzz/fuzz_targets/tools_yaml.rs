@@ -1,0 +1,11 @@
+//! Any text as a file of tools: reading and checking it never panics.
+
+#![cfg_attr(feature = "run", no_main)]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| edgemere_fuzz::tools_yaml::run(bytes));
+
+// Without libFuzzer, which has a main of its own, the target only has to compile.
+#[cfg(not(feature = "run"))]
+fn main() {}

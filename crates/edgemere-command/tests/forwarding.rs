@@ -12,7 +12,7 @@ use edgemere_command::{
 };
 use edgemere_engine::Engine;
 use edgemere_engine::network::{Credentials, Operator};
-use edgemere_ledger::{Changes, Ledger, Policy, Position};
+use edgemere_ledger::{Changes, Identity, Ledger, Policy, Position};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tempfile::TempDir;
@@ -79,6 +79,7 @@ impl Peers for Noting {
         &'a self,
         address: &'a str,
         _policies: &'a [Arc<Policy>],
+        _by: &'a str,
     ) -> BoxFuture<'a, Result<Published, Error>> {
         std::future::ready(Err(away(address))).boxed()
     }
@@ -107,7 +108,9 @@ fn node(folder: &TempDir) -> (Arc<Node>, Arc<Noting>) {
         http: "127.0.0.1:34001".parse().unwrap(),
         master: None,
         register: false,
+        ledger_age_max: Duration::from_secs(900),
         data: folder.path().into(),
+        identity: Arc::new(Identity::open(&folder.path().join("identity.key")).unwrap()),
         ledger,
         engine,
         peers: Arc::clone(&peers) as Arc<dyn Peers>,

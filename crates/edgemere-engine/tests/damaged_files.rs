@@ -84,7 +84,7 @@ fn random(seed: &mut u64) -> u64 {
 
 fn is_about(error: &Error, path: &Path) -> bool {
     matches!(error, Error::Storage(storage::Error::Unreadable { dbms, table, file, .. })
-        if dbms == "d" && table == "t" && *file == name(path))
+        if &**dbms == "d" && &**table == "t" && **file == *name(path))
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use edgemere_command::{Error, Node, Peers, Published, Rendered, Role, Settings};
+use edgemere_command::{Error, Node, Peers, Principal, Published, Rendered, Role, Settings};
 use edgemere_engine::Engine;
 use edgemere_engine::network::{Credentials, Operator};
 use edgemere_ledger::{Changes, Identity, Ledger, Limits, Policy, Position};
@@ -64,10 +64,11 @@ fn away<T: Send + 'static>(address: &str) -> BoxFuture<'static, Result<T, Error>
 }
 
 impl Peers for Nobody {
-    fn call<'a>(
+    fn call_as<'a>(
         &'a self,
         address: &'a str,
         _: &'a str,
+        _: &'a Principal,
         _: Duration,
     ) -> BoxFuture<'a, Result<Rendered, Error>> {
         away(address)

@@ -59,10 +59,10 @@ impl Missing {
 
 fn unreadable(name: &Name, first: &DataFile, files: &[&Arc<DataFile>]) -> DataFusionError {
     let error = Error::Unreadable {
-        dbms: name.dbms.clone(),
-        table: name.table.clone(),
-        file: first.name(),
-        reason: first.damage().unwrap_or_default().as_ref().to_owned(),
+        dbms: name.dbms.as_str().into(),
+        table: name.table.as_str().into(),
+        file: first.name().into(),
+        reason: first.damage().unwrap_or_default().as_ref().into(),
         files: files.len(),
         rows: files.iter().map(|file| file.rows).sum(),
     };
@@ -73,12 +73,12 @@ fn unreadable(name: &Name, first: &DataFile, files: &[&Arc<DataFile>]) -> DataFu
 pub(super) fn found(name: &Name, file: &DataFile, error: Error) -> Error {
     match error {
         Error::Damaged { reason, .. } => Error::Unreadable {
-            dbms: name.dbms.clone(),
-            table: name.table.clone(),
-            file: file.name(),
+            dbms: name.dbms.as_str().into(),
+            table: name.table.as_str().into(),
+            file: file.name().into(),
             rows: file.rows,
             files: 1,
-            reason,
+            reason: reason.into(),
         },
         other => other,
     }

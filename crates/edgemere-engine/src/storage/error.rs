@@ -149,17 +149,17 @@ pub enum Error {
     )]
     Unreadable {
         /// The database.
-        dbms: String,
+        dbms: Box<str>,
         /// The table.
-        table: String,
+        table: Box<str>,
         /// The file, or the first of several.
-        file: String,
+        file: Box<str>,
         /// How many files are damaged.
         files: usize,
         /// How many rows they have.
         rows: u64,
         /// What is wrong with the file.
-        reason: String,
+        reason: Box<str>,
     },
     /// The manifest is not that of the files beside it: it is from before they were written.
     #[error("the manifest \"{}\" is older than its Parquet files: {reason}", path.display())]

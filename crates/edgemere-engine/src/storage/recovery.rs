@@ -2,9 +2,9 @@
 //! with files that the manifest does not name is in `strays`.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::fs;
 
 use redb::ReadTransaction;
 use serde::de::DeserializeOwned;

@@ -184,22 +184,30 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
         tokio::spawn(serve(network_listener, network, shutdown.clone())),
         tokio::spawn(mcp.clone().run(shutdown)),
     ];
-    if node.follows().is_some() {
-        let node = Arc::clone(&node);
-        services.push(tokio::spawn(async move {
-            sync::run(node, has_joined).await;
-            Ok(())
-        }));
-    }
-    let announcing = Arc::clone(&node);
-    services.push(tokio::spawn(async move {
-        announce::run(announcing).await;
-        Ok(())
-    }));
+    services.extend(upkeep(&node, has_joined));
     write_node_file(&node)?;
     // What was made until now by those who do not say who may read it.
     private::prepare(&node.settings().data)?;
     Ok(Running { node, mcp, services })
+}
+
+/// What the node does by itself for as long as it runs: it stays in step with its master, and
+/// announces what it stores.
+fn upkeep(node: &Arc<Node>, has_joined: bool) -> Vec<JoinHandle<std::io::Result<()>>> {
+    let mut tasks = Vec::new();
+    if node.follows().is_some() {
+        let node = Arc::clone(node);
+        tasks.push(tokio::spawn(async move {
+            sync::run(node, has_joined).await;
+            Ok(())
+        }));
+    }
+    let node = Arc::clone(node);
+    tasks.push(tokio::spawn(async move {
+        announce::run(node).await;
+        Ok(())
+    }));
+    tasks
 }
 
 /// How many connections there may be, with so much memory for each.

@@ -18,7 +18,7 @@ use crate::language::json;
 use crate::language::lexer::{Token, word_or_quote};
 use crate::language::options::Output;
 use crate::reply::Reply;
-use crate::variables::Variables;
+use crate::variables::{Scope, Variables};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Get {
@@ -121,7 +121,8 @@ impl Get {
 
     /// Its reply if these are the policies of the ledger. There are no variables then.
     pub(crate) fn of(&self, all: Vec<Arc<Policy>>) -> Result<Reply, Error> {
-        let condition = self.filter.condition(&Variables::default())?;
+        let none = Variables::of_node();
+        let condition = self.filter.condition(Scope::new(&none, None))?;
         let is_meant = |policy: &&Arc<Policy>| {
             let is_kind = |kind: &String| kind.eq_ignore_ascii_case(policy.kind());
             (self.kinds.is_empty() || self.kinds.iter().any(is_kind)) && condition.matches(policy)

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::super::reply::{Failure, json_body};
 use super::super::state::State;
-use super::{caller, refuse};
+use super::{peer, refuse};
 
 /// From where on, and how long to wait for something.
 #[derive(Debug, Deserialize)]
@@ -56,7 +56,7 @@ pub(super) async fn publish(
     Shared(state): Shared<Arc<State>>,
     Json(given): Json<Policies>,
 ) -> Response {
-    let caller = caller(&state);
+    let caller = peer(&state);
     if !caller.may(Effect::Write) {
         let message = format!("{} may not add policies here", caller.name());
         return refuse(Failure::foreign(message, PUBLISH_HINT), &state);

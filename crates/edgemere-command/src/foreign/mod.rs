@@ -200,11 +200,14 @@ fn query(asked: AskedQuery<'_>, format: Option<Format>) -> Result<(String, Query
     Ok((format!("{front} {}", query.sql()), query))
 }
 
+/// All policies.
+pub const ALL: &str = "blockchain get *";
+
 /// The policies of some types, or all of them.
 fn policies_text(kinds: &[String]) -> String {
     match kinds {
-        kinds if !kinds.iter().all(|kind| plain::is_name(kind)) => "blockchain get *".into(),
-        [] => "blockchain get *".into(),
+        kinds if !kinds.iter().all(|kind| plain::is_name(kind)) => ALL.into(),
+        [] => ALL.into(),
         [kind] => format!("blockchain get {kind}"),
         kinds => format!("blockchain get ({})", kinds.join(", ")),
     }

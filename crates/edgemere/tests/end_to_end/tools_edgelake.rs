@@ -367,6 +367,15 @@ fn every_node_is_in_the_answer_by_its_address() {
 }
 
 #[test]
+fn a_ledger_without_policies_is_no_answer() {
+    let node = EdgeLake::start();
+    // The stand-in has no clusters, and no policies at all where all are asked for.
+    let (stdout, stderr, code) = node.shipped("list_policies", json!({ "type": "cluster" }));
+    assert!(code == 6 && stderr.contains("no policies at all"), "{stdout} {stderr}");
+    assert_eq!(node.sent(), ["blockchain get cluster", "blockchain get *"]);
+}
+
+#[test]
 fn what_edgelake_says_is_wrong_is_told_and_its_other_forms_are_tried() {
     let node = EdgeLake::start();
     let (_, stderr, code) =

@@ -9,7 +9,7 @@ mod rows;
 
 use std::time::{Duration, Instant};
 
-use edgemere_command::foreign::{Expected, Foreign, Nodes, Unsendable};
+use edgemere_command::foreign::{self, Expected, Foreign, Nodes, Unsendable};
 use edgemere_command::results::{Budget, ResultRows};
 use edgemere_command::sql::ResultColumn;
 use edgemere_command::{
@@ -176,11 +176,40 @@ impl EdgeLake {
     async fn addresses(&self, request: &Request, nodes: &Nodes) -> Result<Vec<String>, Failure> {
         let reply = match nodes.question() {
             Some(text) => {
-                self.ask(request, CommandMethod::Get, &text, Expected::Policies, None).await?
+                // Who is asked is known for all, or not at all.
+                let request = Request { subset: false, ..request.clone() };
+                let reply =
+                    self.ask(&request, CommandMethod::Get, &text, Expected::Policies, None).await?;
+                self.checked(&request, reply, None).await?
             }
             None => Value::Null,
         };
         Ok(nodes.addresses(reply).await?)
+    }
+
+    /// Policies, where the node has any. While it loads its ledger EdgeLake has none, and says so as if
+    /// that were the answer.
+    async fn checked(
+        &self,
+        request: &Request,
+        reply: Value,
+        destination: Option<&str>,
+    ) -> Result<Value, Failure> {
+        let is_empty = |reply: &Value| reply.as_array().is_none_or(Vec::is_empty);
+        if !is_empty(&reply) {
+            return Ok(reply);
+        }
+        let expected = Expected::Policies;
+        let all =
+            self.ask(request, CommandMethod::Get, foreign::ALL, expected, destination).await?;
+        match is_empty(&all) {
+            false => Ok(reply),
+            true => {
+                let message = "the node of EdgeLake has no policies at all";
+                let hint = "it may be loading its ledger: ask again";
+                Err(Failure::new(Kind::Unavailable, message, Some(hint.into())))
+            }
+        }
     }
 
     /// The reply as a value; of the texts that a command may have there, the first that is understood.
@@ -191,16 +220,26 @@ impl EdgeLake {
         foreign: &Foreign,
         destination: Option<&str>,
     ) -> Result<Value, Failure> {
-        let mut first = None;
+        let (mut first, mut text_only) = (None, None);
         let (method, expected) = (command.declaration().method, foreign.expected());
         for text in foreign.texts() {
             let reply = self.ask(request, method, text, expected, destination).await;
             match reply {
+                Ok(value) if expected == Expected::Policies => {
+                    return self.checked(request, value, destination).await;
+                }
+                // What has no JSON in one form may have it in another.
+                Ok(value) if expected == Expected::Json && value.is_string() => {
+                    text_only = text_only.or(Some(value));
+                }
                 Ok(value) => return Ok(value),
                 // Another form of the same may be understood.
                 Err(failure) if failure.kind == Kind::Input => first = first.or(Some(failure)),
                 Err(failure) => return Err(failure),
             }
+        }
+        if let Some(text) = text_only {
+            return Ok(text);
         }
         Err(first.unwrap_or_else(|| super::strange(self.client.address(), "was asked nothing")))
     }

@@ -13,8 +13,7 @@ use edgemere_command::foreign::{self, Expected, Foreign, Nodes, Unsendable};
 use edgemere_command::results::{Budget, ResultRows};
 use edgemere_command::sql::ResultColumn;
 use edgemere_command::{
-    Command, Content, Effect, Error, Kind, Media, Method as CommandMethod, Principal, Rendered,
-    Request,
+    Command, Effect, Error, Kind, Method as CommandMethod, Principal, Rendered, Request,
 };
 use edgemere_tools::{Answer, Commands, Failure, Wanted};
 use futures_util::{StreamExt, stream};
@@ -94,8 +93,7 @@ impl EdgeLake {
     ) -> Result<Rendered, Failure> {
         if foreign.expected() == Expected::Rows {
             let reply = self.rows(request, command, foreign).await?;
-            let looks = rows::looks(foreign, reply, command.format())?;
-            return Ok(Rendered::new(Media::Json, Content::Whole(looks.to_string())));
+            return rows::looks(foreign, reply, command.format(), &self.name);
         }
         let nodes = Nodes::of(request.destination.as_deref()).map_err(unsendable)?;
         match nodes {

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use edgemere_command::foreign::{Foreign, Rows};
 use edgemere_command::results::Budget;
-use edgemere_command::{Format, Kind};
+use edgemere_command::{Content, Format, Kind, Media, Rendered, Sources};
 use edgemere_tools::{Failure, Given};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -54,24 +54,33 @@ pub(super) fn given(
     })
 }
 
-/// All rows in the looks that were asked for.
+/// All rows in the looks that were asked for, and who answered.
 pub(super) fn looks(
     foreign: &Foreign,
     reply: Value,
     format: Option<Format>,
-) -> Result<Value, Failure> {
+    node: &str,
+) -> Result<Rendered, Failure> {
     let (objects, statistics) = parts(reply)?;
-    let Rows { columns, rows } = foreign.rows(objects).map_err(|_| strange())?;
+    let rows = foreign.rows(objects).map_err(|_| strange())?;
+    let (answered, missing) = operators(&statistics, node);
+    let sources = Sources::Nodes { asked: [answered, missing.clone()].concat(), missing };
+    let looks = shown(rows, statistics, format).to_string();
+    Ok(Rendered { sources, ..Rendered::new(Media::Json, Content::Whole(looks)) })
+}
+
+fn shown(rows: Rows, statistics: Value, format: Option<Format>) -> Value {
+    let Rows { columns, rows } = rows;
     if format == Some(Format::McpColumns) {
-        return Ok(json!({ "columns": columns, "rows": rows }));
+        return json!({ "columns": columns, "rows": rows });
     }
     let object = |row: Vec<Value>| columns.iter().cloned().zip(row).collect::<Map<_, _>>();
     let rows: Vec<_> = rows.into_iter().map(object).collect();
     match format {
         None | Some(Format::Json | Format::Table) => {
-            Ok(json!({ "Query": rows, "Statistics": statistics }))
+            json!({ "Query": rows, "Statistics": statistics })
         }
-        _ => Ok(json!(rows)),
+        _ => json!(rows),
     }
 }
 
@@ -174,6 +183,12 @@ mod tests {
     #[test]
     fn who_did_not_answer_is_told() {
         let reply = r#"{"Query":[],"Statistics":[{"Target Nodes": 2,"Participating Nodes": 1}]}"#;
+        let text = "sql d format = json select * from t";
+        let foreign = Foreign::of(&edgemere_command::parse(text).unwrap(), text).unwrap();
+        let value = serde_json::from_str(reply).unwrap();
+        let rendered = looks(&foreign, value, Some(Format::Json), "q").unwrap();
+        let Sources::Nodes { missing, .. } = rendered.sources else { panic!("nobody is missing") };
+        assert_eq!(missing, ["1 operator without an answer"]);
         let given = given_of(reply, ALL);
         assert_eq!(given.answered, ["1 operator asked by q"]);
         assert_eq!(given.missing, ["1 operator without an answer"]);

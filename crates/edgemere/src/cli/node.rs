@@ -129,6 +129,7 @@ fn limits(config: &Config) -> Result<Limits, Failure> {
     Ok(Limits {
         memory_bytes: memory(&keys::QUERY_MEMORY)?,
         memory_total_bytes: memory(&keys::QUERY_MEMORY_TOTAL)?,
+        process_bytes: Some(machine::memory()),
         spill_bytes: size(config, &keys::QUERY_SPILL)?,
         time: Duration::from_secs(seconds),
         jobs: jobs(config)?,
@@ -230,7 +231,8 @@ mod tests {
         assert!(options.register);
         // On a machine with enough memory all is as the engine has it by itself.
         if machine::memory() >= 4 << 30 {
-            assert_eq!(options.limits, Limits::default());
+            let process_bytes = Some(machine::memory());
+            assert_eq!(options.limits, Limits { process_bytes, ..Limits::default() });
             assert_eq!(options.storage, storage::Options::default());
         }
         assert!(options.limits.memory_total_bytes as u64 <= machine::memory() / 2);
@@ -248,6 +250,7 @@ mod tests {
         let expected = Limits {
             memory_bytes: 64 << 20,
             memory_total_bytes: 1_000_000_000,
+            process_bytes: Some(machine::memory()),
             spill_bytes: 0,
             time: Duration::from_secs(60),
             jobs: jobs::Limits {

@@ -98,10 +98,13 @@ const PARTS: &[Part] = &[
     Part { name: "operators", about: "wiped, older and foreign operators", run: operators::run },
 ];
 
-/// The short form, with a seed of its own.
+/// The seed of the short form, so that a change is judged by what it changed.
+const SHORT_SEED: u64 = 14;
+
+/// The short form, which throws the same things every time.
 pub(crate) fn run_short() -> Result<()> {
     run(&Args {
-        seed: None,
+        seed: Some(SHORT_SEED),
         short: true,
         only: Vec::new(),
         binary: None,

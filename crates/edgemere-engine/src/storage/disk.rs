@@ -78,20 +78,25 @@ impl Disk {
     }
 
     fn check(&self, bytes: u64, share: u64) -> Result<(), Error> {
+        let is_enough = |room: &Room| room.free >= (room.reserve / share).saturating_add(bytes);
         // A file system that does not tell, or of which nothing is left alone, is written to until it is full.
-        let Some(Room { free, reserve }) = self.room().filter(|room| room.reserve > 0) else {
+        let Some(room) = self.room(is_enough).filter(|room| room.reserve > 0) else {
             return Ok(());
         };
-        match free >= (reserve / share).saturating_add(bytes) {
+        let Room { free, reserve } = room;
+        match is_enough(&room) {
             true => Ok(()),
             false => Err(Error::DiskReserve { folder: self.folder.clone(), free, reserve }),
         }
     }
 
-    fn room(&self) -> Option<Room> {
+    /// The room that there is, or was a moment ago if that is enough: who has just made room is not
+    /// refused.
+    fn room(&self, is_enough: impl Fn(&Room) -> bool) -> Option<Room> {
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         if let (Some((at, room)), DiskProbe::System) = (*looked, &self.probe)
             && at.elapsed() < LOOK_EVERY
+            && is_enough(&room)
         {
             return Some(room);
         }

@@ -133,11 +133,11 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
     let network =
         listen::advertised(options.network, bind, options.advertise, options.master.as_deref())
             .await?;
-    private::prepare(&options.data)
-        .with_context(|| format!("cannot create the data folder \"{}\"", options.data.display()))?;
     let is_master = options.roles.contains(&Role::Master);
     let given = options.network_key.as_deref();
     let key = NetworkKey::find(given, &options.data, options.network, is_master)?;
+    private::prepare(&options.data)
+        .with_context(|| format!("cannot create the data folder \"{}\"", options.data.display()))?;
     let (ledger, recovery) = open_ledger(&options.data).await?;
     tracing::debug!(?recovery, "ledger opened");
     let identity = Arc::new(Identity::open(&options.data.join("identity.key"))?);

@@ -160,12 +160,14 @@ fn without_a_key_a_peer_may_do_what_the_node_lets_everybody_do() {
         );
         send(&node.network, &head, body).0
     };
-    let rename = r#"{"command":"set node name owned"}"#;
+    // A peer says for whom it asks, and gets no more than both may do.
+    let rename = r#"{"command":"set node name owned","caller":{"name":"x","access":"admin"}}"#;
+    let exit = r#"{"command":"exit node","caller":{"name":"x","access":"admin"}}"#;
     let policies = r#"{"policies":[{"device":{"name":"evil"}}]}"#;
     for (access, expected) in [("read", [403, 403, 403]), ("write", [200, 403, 200])] {
         let node = Node::start(&["--access", access, "--name", "mine"]);
         let write = ask(&node, "/v1/command", rename);
-        let exit = ask(&node, "/v1/command", r#"{"command":"exit node"}"#);
+        let exit = ask(&node, "/v1/command", exit);
         let publish = ask(&node, "/v1/ledger", policies);
         assert_eq!([write, exit, publish], expected, "{access}");
         assert_eq!(ask(&node, "/v1/command", r#"{"command":"get status"}"#), 200);

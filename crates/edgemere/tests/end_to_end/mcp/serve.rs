@@ -13,7 +13,7 @@ use super::{Agent, TOOLS, node_with, store};
 use crate::support::{Node, edgemere};
 
 /// What agents are offered of the command line.
-const READING: [&str; 11] = [
+const READING: [&str; 12] = [
     "run",
     "sql",
     "policy_list",
@@ -23,6 +23,7 @@ const READING: [&str; 11] = [
     "tools_test",
     "tools_schema",
     "config_show",
+    "data_verify",
     "ledger_verify",
     "version",
 ];

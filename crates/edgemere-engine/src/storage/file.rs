@@ -271,6 +271,9 @@ impl DataFile {
         let is_lasting = matches!(error.kind(), NotFound | PermissionDenied | UnexpectedEof)
             || error.raw_os_error() == Some(EIO);
         match is_lasting {
+            true if error.kind() == NotFound => {
+                self.damaged(&format!("it is missing, with {} rows", self.rows))
+            }
             true => self.damaged(&format!("cannot {action} it: {error}")),
             false => Error::io(action, &self.path, error),
         }

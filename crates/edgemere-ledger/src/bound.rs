@@ -45,9 +45,19 @@ impl Identity {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Self::make(file),
             Err(error) => return Err(Error::io("read", file, error)),
         }
-        let secret = unhex(text.trim()).and_then(|bytes| <[u8; KEY_BYTES]>::try_from(bytes).ok());
-        let not_one = || io::Error::new(io::ErrorKind::InvalidData, "it is not a key");
-        secret.map(Self::of).ok_or_else(|| Error::io("read", file, not_one()))
+        let damaged = || {
+            let reason = "it is damaged: restore it from a backup of the data folder";
+            Error::io("read", file, io::Error::new(io::ErrorKind::InvalidData, reason))
+        };
+        Self::parse(text.trim_end()).ok_or_else(damaged)
+    }
+
+    /// Reads the secret and the public key after it, which must be its own: a secret with a changed bit
+    /// would be another identity.
+    fn parse(text: &str) -> Option<Self> {
+        let (secret, id) = text.split_once(' ')?;
+        let secret = unhex(secret).and_then(|bytes| <[u8; KEY_BYTES]>::try_from(bytes).ok())?;
+        Some(Self::of(secret)).filter(|identity| identity.id.eq_ignore_ascii_case(id))
     }
 
     fn make(file: &Path) -> Result<Self, Error> {
@@ -59,12 +69,14 @@ impl Identity {
         let _ = fs::remove_file(&new);
         let mut options = OpenOptions::new();
         let mut to = options.write(true).create_new(true).mode(0o600).open(&new).map_err(failed)?;
-        writeln!(to, "{}", hex(&secret)).and_then(|()| to.sync_all()).map_err(failed)?;
+        let made = Self::of(secret);
+        let written = writeln!(to, "{} {}", hex(&secret), made.id);
+        written.and_then(|()| to.sync_all()).map_err(failed)?;
         fs::rename(&new, file).map_err(failed)?;
         if let Some(folder) = file.parent() {
             File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
         }
-        Ok(Self::of(secret))
+        Ok(made)
     }
 
     fn of(secret: [u8; KEY_BYTES]) -> Self {
@@ -201,6 +213,23 @@ mod tests {
         for bad in ["", "zz", &"0".repeat(63)] {
             fs::write(&other, bad).unwrap();
             assert!(matches!(Identity::open(&other), Err(Error::Io { .. })), "{bad}");
+        }
+    }
+
+    #[test]
+    fn no_changed_bit_makes_another_identity() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("identity.key");
+        let id = Identity::open(&file).unwrap().id().to_owned();
+        let whole = fs::read(&file).unwrap();
+        for bit in 0..whole.len() * 8 {
+            let mut changed = whole.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            fs::write(&file, changed).unwrap();
+            match Identity::open(&file) {
+                Ok(identity) => assert_eq!(identity.id(), id, "bit {bit}"),
+                Err(error) => assert!(error.to_string().contains("identity.key"), "{error}"),
+            }
         }
     }
 

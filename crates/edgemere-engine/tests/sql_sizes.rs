@@ -72,3 +72,19 @@ async fn what_is_within_the_limits_is_answered() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_select_names_its_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = engine(folder.path(), 10, Limits::default()).await;
+    for sql in [
+        "select from t",
+        "select n from (select from t) x",
+        "select n from t where exists (select from t)",
+    ] {
+        let error = engine.sql().query("d", sql, None).await.unwrap_err();
+        let is_told = matches!(&error, Error::Plan(source)
+            if source.to_string().contains("names no columns"));
+        assert!(is_told, "{sql}: {error:?}");
+    }
+}

@@ -7,7 +7,9 @@ use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::execution::context::SQLOptions;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::Statement as DfStatement;
-use datafusion::sql::sqlparser::ast::{Query, Select, SetExpr, Statement, Visit, Visitor};
+use datafusion::sql::sqlparser::ast::{
+    Query, Select, SelectFlavor, SetExpr, Statement, Visit, Visitor,
+};
 
 use super::error::Error;
 use super::tables::Tables;
@@ -17,6 +19,7 @@ use super::{bounds, membership, size, statement_size};
 /// The plan of a statement that only reads.
 pub(super) async fn plan(names: Names<'_>, statement: Statement) -> Result<LogicalPlan, Error> {
     only_reads(&statement)?;
+    names_columns(&statement)?;
     statement_size::check(&statement)?;
     size::check_names(&statement)?;
     if !names.known().databases().iter().any(|one| one == names.dbms) {
@@ -43,6 +46,31 @@ fn only_reads(statement: &Statement) -> Result<(), Error> {
     match statement.visit(&mut OnlyReads) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(what) => Err(Error::NotReadOnly { what }),
+    }
+}
+
+/// Every SELECT says what it wants: `select from t` is a slip, and would be as many empty rows as the
+/// table has.
+fn names_columns(statement: &Statement) -> Result<(), Error> {
+    match statement.visit(&mut NamesColumns) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => {
+            let message = "SELECT names no columns: write them, or *, between SELECT and FROM";
+            Err(Error::Plan(DataFusionError::Plan(message.to_owned())))
+        }
+    }
+}
+
+struct NamesColumns;
+
+impl Visitor for NamesColumns {
+    type Break = ();
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
+        match select.projection.is_empty() && select.flavor == SelectFlavor::Standard {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
     }
 }
 

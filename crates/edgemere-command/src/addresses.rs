@@ -38,7 +38,7 @@ pub(crate) fn address_of(policy: &Policy) -> Option<String> {
 }
 
 /// Refuses an address that the caller may not have this node connect to, before anything is connected:
-/// whether somebody listens there is not told.
+/// the error does not reveal whether a node listens there.
 pub(crate) fn permit(address: &str, context: &Context<'_>) -> Result<(), Error> {
     if context.principal.may(Effect::Destructive) || is_known(address, context) {
         return Ok(());

@@ -35,14 +35,14 @@ const INTERVAL: Duration = Duration::from_secs(60);
 /// How long after a change of the ledger everything is compared.
 const QUIET: Duration = Duration::from_secs(5);
 
-/// How often the ledger is told how far the rows are, when they have gone on.
+/// How often the node publishes its storage position, when it has advanced.
 const POSITION_INTERVAL: Duration = Duration::from_secs(180);
 
 /// How soon it is tried again after a failure: at first, and at most.
 const RETRY_MIN: Duration = Duration::from_millis(500);
 const RETRY_MAX: Duration = Duration::from_secs(60);
 
-/// How long somebody who stored rows in a new table waits until the network knows it.
+/// How long a writer of a new table waits until the network knows the table.
 const SETTLE_TIME: Duration = Duration::from_secs(3);
 
 /// What is kept between comparisons.
@@ -120,7 +120,7 @@ async fn quiet(ledger: &mut watch::Receiver<()>) {
 
 /// Returns when the tables that the storage holds now are in the ledger, and the master has what it
 /// is to get: at most after some seconds, and at once when that is known already. A failure is no
-/// failure of whoever waits here: it is tried again.
+/// failure of the waiting request: the announcer retries.
 pub(crate) async fn settled(node: &Arc<Node>) {
     let layout = *node.engine().storage().layout().borrow();
     if node.announcer().has_compared(layout) {

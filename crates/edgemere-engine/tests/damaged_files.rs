@@ -141,7 +141,7 @@ async fn a_damaged_file_is_left_out_with_its_name_or_fails_the_query() {
     let path = files(&engine)[1].clone();
     flip(&path, fs::metadata(&path).unwrap().len() / 2, 0);
     let sql = "select count(*), sum(n) from t";
-    // Whoever finds it has an error, also with subset: rows of the file may have been used.
+    // The query that finds the damage fails, also with subset: rows of the file may have been used.
     engine.storage().verify().await.unwrap();
     let error = ask(&engine, sql, false).await.unwrap_err();
     assert!(is_about(&error, &path), "{error:?}");

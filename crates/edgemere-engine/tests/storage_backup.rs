@@ -1,4 +1,4 @@
-//! Copies of a storage: those that it makes itself while rows are written, and those that somebody makes
+//! Copies of a storage: those that it makes itself while rows are written, and those that a user makes
 //! with `cp`, which open right or not at all; and a manifest that is rebuilt from the files.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
@@ -107,7 +107,7 @@ async fn a_backup_of_a_busy_storage_is_of_one_moment() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn a_copy_that_somebody_makes_opens_right_or_says_what_to_do() {
+async fn a_copy_of_a_busy_folder_opens_right_or_says_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let busy = Busy::start(folder.path()).await;
     let copies = tempfile::tempdir().unwrap();

@@ -43,7 +43,7 @@ fn days(days: u64) -> Retention {
 }
 
 #[tokio::test]
-async fn a_jump_forward_drops_nothing_until_somebody_says_that_it_is_right() {
+async fn a_jump_forward_drops_nothing_until_an_admin_confirms_the_clock() {
     let folder = tempfile::tempdir().unwrap();
     let (storage, clock) = open_at(folder.path(), TODAY);
     let table = table_of(&storage, &[-40, -20, -10, -1]).await;

@@ -109,7 +109,7 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// What a node's policy says without being bound to an identity: whoever has the node's name may bind
+/// What a node's policy says without being bound to an identity: a node of that name may bind
 /// it anew.
 #[must_use]
 pub fn unbound(policy: &Policy) -> Map<String, Value> {
@@ -250,7 +250,7 @@ mod tests {
         let taken = master.adopt(policy(&other, 3, Some(&second)), None).unwrap_err();
         assert!(matches!(taken, Error::OtherIdentity { .. }), "{taken}");
         assert!(taken.hint().unwrap().contains("accept operator o1"));
-        // Somebody who has no key: changed, unsigned, or without an identity.
+        // A forger without the key: changed, unsigned, or without an identity.
         let forged = |change: &dyn Fn(&mut Map<String, Value>)| {
             let mut attributes = policy(&owner, 4, Some(&second)).attributes().clone();
             change(&mut attributes);

@@ -79,7 +79,7 @@ impl Follower {
 
     /// Takes what the master has after [`Follower::position`]. What changes is durable when this
     /// returns; after an error nothing has changed. A history that is not the one of this copy, or
-    /// that has lost policies, is refused until somebody accepts it ([`Ledger::accept`]).
+    /// that has lost policies, is refused until an admin accepts it ([`Ledger::accept`]).
     pub fn take(&mut self, changes: &Changes) -> Result<Followed, Error> {
         let taken = self.try_take(changes);
         match &taken {

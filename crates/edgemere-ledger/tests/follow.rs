@@ -100,7 +100,7 @@ impl Copy {
         let changes = master.changes_after(&self.follower.position(), bytes).unwrap();
         match self.follower.take(&changes) {
             Ok(followed) => followed.behind,
-            // What the master has lost is lost, and somebody has to say so.
+            // What the master has lost is lost, and an admin has to accept that.
             Err(Error::HistoryRefused { .. }) => {
                 let before = (shown(&self.ledger), self.ledger.position());
                 assert!(matches!(

@@ -1,5 +1,5 @@
 //! Masters that are the wrong ones: a copy keeps what it has, says why, and takes another history only
-//! when somebody accepts it; and a copy that becomes the master.
+//! when an admin accepts it; and a copy that becomes the master.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 #![allow(clippy::panic, reason = "a test that cannot go on should stop")]

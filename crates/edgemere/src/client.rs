@@ -78,12 +78,12 @@ pub(crate) struct Question {
 }
 
 impl Client {
-    /// A way to the node at a URL, for whoever runs this process.
+    /// A way to the node at a URL, for the user of this process.
     pub(crate) fn new(url: Url) -> anyhow::Result<Self> {
         Self::within(url, callers_access())
     }
 
-    /// A way to the node at a URL, for somebody who may do at most this there.
+    /// A way to the node at a URL, for a caller with at most this access there.
     pub(crate) fn limited_to(url: Url, access: Access) -> anyhow::Result<Self> {
         Self::within(url, Some(callers_access().map_or(access, |limit| limit.min(access))))
     }

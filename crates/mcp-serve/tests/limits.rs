@@ -148,7 +148,7 @@ async fn a_flood_of_new_sessions_ends_none_that_is_in_use() {
     assert_eq!(used(&idle).await, 404, "what was never used goes first");
     assert_eq!(used(&last).await, 200);
     assert_eq!(server.figures().sessions_open, 8);
-    // A flood whose sessions are all used: there is no room until somebody has not come for a while.
+    // A flood whose sessions are all used: there is no room until a session has been idle for a while.
     let begin = || in_session("/mcp", None, &initialize("2025-11-25"));
     let mut refused = 0;
     for _ in 0..100 {

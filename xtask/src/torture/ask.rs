@@ -1,5 +1,5 @@
-//! What honest clients ask: rows in, queries through REST and through MCP, commands. An answer is told
-//! apart from an honest refusal by what it means, not by its text.
+//! What honest clients ask: rows in, queries through REST and through MCP, commands. An answer
+//! and an honest refusal are distinguished by status and structure, not by their text.
 
 use std::net::SocketAddr;
 

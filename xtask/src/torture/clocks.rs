@@ -145,7 +145,7 @@ fn failed(refusal: Refusal) -> anyhow::Error {
     anyhow::anyhow!("a node that is well refused: {refusal}")
 }
 
-/// Whether the node's clock goes as it is told to.
+/// Whether the shim sets the node's clock.
 fn is_shifted(member: &Member, clock: &Path) -> Result<bool> {
     let year = |node| -> Result<String> {
         let answer = ask::sql(node, Of::Node, "select now() as t").map_err(failed)?;
@@ -165,7 +165,7 @@ fn set(clock: &Path, seconds: i64) -> Result<()> {
     Ok(file.write_all_at(&seconds.to_ne_bytes(), 0)?)
 }
 
-/// Compiles the clock. Whoever has Rust has a C compiler: it links.
+/// Compiles the clock. A machine with Rust has a C compiler: it links.
 fn build(folder: &Path) -> Result<PathBuf> {
     ensure!(cfg!(target_os = "linux"), "only Linux loads a library before others");
     let (source, library) = (folder.join("clock.c"), folder.join("clock.so"));

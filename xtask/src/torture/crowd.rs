@@ -78,7 +78,7 @@ impl<'a> Crowd<'a> {
             scope.spawn(|| self.read("agent", |_, statement| ask::agent(self.query, statement)));
             let result = work();
             self.is_over.store(true, Ordering::SeqCst);
-            // Whoever fails has told it in the score.
+            // A failure is in the score already.
             let _ = (first.join(), second.join());
             result
         });

@@ -237,7 +237,7 @@ fn other(victim: &mut Victim, dice: &mut Dice, score: &Score, index: u64) -> Res
     Ok(())
 }
 
-/// The policies are what they were, or whoever reads the log knows which file is damaged.
+/// The policies are what they were, or the log names the damaged file.
 fn policies(victim: &Victim, score: &Score, kind: &str, what: &str) {
     match ask::command(victim.member.http(), POLICIES) {
         Ok(text) if text == victim.policies => score.right(),

@@ -29,7 +29,7 @@ const START_MAX: Duration = Duration::from_secs(90);
 const STOP_MAX: Duration = Duration::from_secs(30);
 /// How often a node is looked at.
 const POLL: Duration = Duration::from_millis(10);
-/// How often an address that somebody else took is tried again.
+/// How often an address that another process took is tried again.
 const TRIES: usize = 5;
 /// Ports that no system hands out by itself. What is free there stays free while a node is down.
 const PORTS: std::ops::Range<u64> = 10_000..30_000;
@@ -40,7 +40,7 @@ pub(super) struct Setting {
     pub(super) binary: PathBuf,
     /// How much memory a node may have: who takes more has died.
     pub(super) memory_bytes: u64,
-    /// Flags by which a node is told of that limit, as far as this binary knows them.
+    /// The flags that set that limit, as far as this binary has them.
     pub(super) memory_flags: Vec<String>,
 }
 
@@ -126,7 +126,7 @@ impl Member {
                 other => return Ok(other),
             }
         }
-        bail!("somebody else has the addresses of node \"{}\"", self.spec.name)
+        bail!("another process has the addresses of node \"{}\"", self.spec.name)
     }
 
     /// Starts it; that it does not is an error of the run itself.
@@ -301,7 +301,7 @@ fn watch_memory(pid: u32, limit: u64, watch: &Arc<Watch>) {
             watch.peak_bytes.fetch_max(bytes, Ordering::SeqCst);
             if bytes > limit {
                 watch.is_beyond.store(true, Ordering::SeqCst);
-                // Whoever started it has not waited for it yet: the id is still its own.
+                // Its parent has not waited for it yet, so the id is still its own.
                 let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
                 let _ = pid.map(|pid| kill_process(pid, Signal::KILL));
                 return;

@@ -165,7 +165,7 @@ fn any_seed() -> u64 {
     dice::mix(u64::try_from(now.as_nanos()).unwrap_or_default()) % 1_000_000
 }
 
-/// The flags by which a node of this program is told how much memory it has. A flag that it does not
+/// The flags that set how much memory a node of this program has. A flag that it does not
 /// have is not given.
 fn memory_flags(binary: &PathBuf, mib: u64) -> Vec<String> {
     let help = Command::new(binary).args(["node", "--help"]).output();

@@ -69,7 +69,7 @@ impl Scene {
         self.root.as_ref().map(|root| root.path().to_owned()).unwrap_or_default()
     }
 
-    /// Ends all nodes. Their folders stay when somebody should look at them.
+    /// Ends all nodes. Their folders stay when they show a violation.
     pub(super) fn end(mut self, score: &Score) {
         self.members().into_iter().for_each(Member::end_now);
         if let Some(root) = self.root.take() {

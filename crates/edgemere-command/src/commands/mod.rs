@@ -65,7 +65,7 @@ trait Declared: Sized {
     }
 
     /// What it does to the node, where that depends on more than its name: the gravest that it can
-    /// do, known from its text alone. Whoever forwards it goes by this.
+    /// do, known from its text alone. A node that forwards the command checks this.
     fn effect(&self) -> Effect {
         Self::DECLARATION.effect
     }

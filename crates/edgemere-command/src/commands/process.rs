@@ -82,7 +82,7 @@ fn in_line(file: &str, line: usize, error: Error) -> Error {
 }
 
 /// Refuses a script with a command that the caller may not run, wherever in it and in the scripts that
-/// it runs. What is wrong otherwise is told when it is run: nothing after it is.
+/// it runs. Other errors appear when a line runs, and end the script.
 fn check_script<'a>(
     context: &'a Context<'a>,
     file: String,

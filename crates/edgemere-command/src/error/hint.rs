@@ -34,7 +34,7 @@ impl Error {
                 Some("a node shows secrets to nobody".into())
             }
             Self::Denied { .. } => {
-                Some("ask somebody who may, or start the node with another --access".into())
+                Some("ask an admin, or start the node with another --access".into())
             }
             Self::PeerUnreachable { .. } | Self::PeerTimeout { .. } => {
                 Some("\"test network\" shows which nodes answer".into())

@@ -73,7 +73,7 @@ pub async fn publish_position(node: &Arc<Node>) -> Result<(), Error> {
     }
     let of = Arc::clone(node);
     let publish = move |ledger: &Ledger| match own_policy(&of, Role::Operator) {
-        // What somebody took out of the ledger stays out until the node starts again.
+        // A policy that an admin dropped stays out until the node restarts.
         None => Ok(()),
         Some(known) if position_of(&known) == of.engine().storage().position() => Ok(()),
         Some(_) => register_role(&of, ledger, Role::Operator),
@@ -126,7 +126,7 @@ async fn refuse_taken_name(node: &Arc<Node>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether somebody has accepted this node in the place of the one that a policy of its was bound to.
+/// Whether an admin has accepted this node in the place of the one that a policy of its was bound to.
 fn is_to_bind(node: &Node, followed: &Followed) -> bool {
     let of_role = |role: Role| {
         let known = own_policy(node, role);

@@ -133,7 +133,7 @@ impl Error {
         }
     }
 
-    /// What an operator's error is told as that cannot read its rows.
+    /// How an operator reports rows that it cannot read.
     pub(super) const DAMAGE: io::ErrorKind = io::ErrorKind::InvalidData;
 
     /// Whether the operator is away or its rows are, so that another one with the same rows may be

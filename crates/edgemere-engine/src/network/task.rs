@@ -114,7 +114,7 @@ async fn run(work: Work, stop: Stop, sender: mpsc::Sender<RecordBatch>) -> Resul
     Ok(())
 }
 
-/// An error as the query node is told it: that rows cannot be read here has a kind that it knows.
+/// The error that the query node receives: unreadable rows have a kind that it recognizes.
 fn told(error: DataFusionError) -> DataFusionError {
     match find_storage_error(&error) {
         Some(error) => io::Error::new(Error::DAMAGE, error.to_string()).into(),

@@ -108,7 +108,7 @@ impl Sql {
     }
 }
 
-/// Ends the work of somebody who does not want it any more.
+/// Ends the work when its caller drops it.
 struct OnDrop(Stop);
 
 impl Drop for OnDrop {

@@ -197,7 +197,7 @@ async fn pump(planned: Planned, sender: mpsc::Sender<RecordBatch>) -> Result<(),
 }
 
 /// How many rows of a batch are handed over at once. A value may be in memory once and in many rows:
-/// whoever writes them out has it as often as it is there.
+/// a renderer writes it once for each row.
 fn rows_handed_over(batch: &RecordBatch) -> usize {
     let mut rows = batch.num_rows();
     loop {

@@ -42,7 +42,7 @@ pub(super) struct Known {
 }
 
 impl Watch {
-    /// Watches the memory of the process, for as long as somebody has what is returned. Without a limit
+    /// Watches the memory of the process, for as long as the returned handle lives. Without a limit
     /// of its own the process may have what the machine has.
     pub(super) fn start(limit_bytes: Option<u64>) -> Arc<Self> {
         let watch = Arc::new(Self::default());

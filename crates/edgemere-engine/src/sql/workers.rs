@@ -148,7 +148,7 @@ mod tests {
 
     use super::*;
 
-    /// Work that does not give its thread back until it is told to.
+    /// Work that holds its thread until the test releases it.
     fn block(workers: &Workers, go_on: &Arc<AtomicBool>) -> JoinSet<()> {
         let go_on = Arc::clone(go_on);
         workers.run(async move {

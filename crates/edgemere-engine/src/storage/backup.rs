@@ -2,7 +2,7 @@
 //! new `fresh.redb`, and links to its Parquet files. Writers and queries go on meanwhile.
 //!
 //! It is the storage as it was after one transaction: a transaction that reads is begun and the files are
-//! held while no other is under way. Opened, the copy is a storage.
+//! held while no other transaction runs. Opened, the copy is a storage.
 
 use std::cell::Cell;
 use std::fs;

@@ -153,7 +153,7 @@ impl ClockWatch {
         Ok(wall)
     }
 
-    /// Somebody says that the clock is right.
+    /// An admin confirms the clock.
     pub(crate) fn confirm(&self) {
         let trusted = Some((self.clock.wall(), self.clock.monotonic()));
         *self.lock() = Watch { trusted, in_step: true, ahead: None };

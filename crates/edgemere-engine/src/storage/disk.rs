@@ -1,7 +1,7 @@
 //! The room on the disk: how much is free, and how much of it rows leave alone.
 //!
 //! Dropping rows, the ledger and a restart need room themselves. So rows are refused while less than a
-//! reserve is free: whoever drops some then can.
+//! reserve is free: dropping rows then still works.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};

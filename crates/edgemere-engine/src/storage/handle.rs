@@ -132,9 +132,8 @@ impl Storage {
         self.inner.shared.store.sequence()
     }
 
-    /// Counts the changes of which tables there are and which columns they have, for whoever makes
-    /// them known elsewhere. A change counts when it is durable, whether or not who asked for it
-    /// still waits.
+    /// A version of the catalog's tables and columns, which the announcer watches. A change counts
+    /// once it is durable, whether or not its request still waits.
     #[must_use]
     pub fn layout(&self) -> watch::Receiver<u64> {
         self.inner.catalog.layout()

@@ -91,7 +91,7 @@ impl Storage {
         clock.check().err()
     }
 
-    /// Somebody says that the clock of this machine is right: rows are dropped by age again.
+    /// An admin confirms the machine's clock: rows are dropped by age again.
     pub async fn confirm_clock(&self) -> Result<(), Error> {
         let inner = Arc::clone(&self.inner);
         blocking(move || {
@@ -182,9 +182,9 @@ fn set_own(table: &Arc<Table>, retention: Retention) -> Result<(), Error> {
 pub(crate) enum By {
     /// The keeper, again and again: at most a share of a table at once.
     Keeper,
-    /// Somebody who sets a rule.
+    /// An admin who sets a rule.
     Rule,
-    /// Somebody who asks for it by a command of its own, which is done as it is said.
+    /// A drop command, which is carried out as given.
     Command,
 }
 

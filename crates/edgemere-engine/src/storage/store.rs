@@ -124,7 +124,7 @@ impl Store {
     }
 
     /// Reads what is durable, while transactions go on. What `also` gives is of the same moment: no
-    /// transaction is under way while it runs.
+    /// transaction runs meanwhile.
     pub(crate) fn read<T, U>(
         &self,
         also: impl FnOnce(Marks) -> U,

@@ -1,5 +1,5 @@
-//! Verification: every byte of every data file is read and compared with its checksum, when somebody
-//! asks for it, and by the scrub again and again.
+//! Verification: every byte of every data file is read and compared with its checksum, on
+//! request and by the scrub.
 //!
 //! The manifest and the rows that have not been flushed are verified whenever a storage is opened, and
 //! are in memory from then on.

@@ -247,7 +247,7 @@ fn alone(staging: &Path) -> anyhow::Result<File> {
     let path = staging.join("backup.lock");
     let lock = private::options().create(true).truncate(false).write(true).open(&path)?;
     if let Err(TryLockError::WouldBlock) = lock.try_lock() {
-        let message = "another backup of this data folder is under way";
+        let message = "another backup of this data folder is running";
         return Err(Failure::new(Kind::Conflict, message).with_hint("try again later").into());
     }
     remove_below(staging);

@@ -37,7 +37,7 @@ pub(super) fn of_user() -> anyhow::Result<Vec<Entry>> {
 }
 
 /// Reads the file of the working folder, if there is one. Nobody has named it: the folder may be
-/// somebody else's.
+/// another user's.
 pub(super) fn of_folder() -> anyhow::Result<Vec<Entry>> {
     found(&PathBuf::from(FILE_NAME))
 }

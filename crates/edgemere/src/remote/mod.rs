@@ -43,9 +43,8 @@ async fn edgemere_name(client: &Client) -> anyhow::Result<Option<String>> {
     Ok(is_edgemere.then(|| name.to_owned()))
 }
 
-/// The command of a request, when who asks may have it carried out, by what its text says. A node of
-/// Edgemere is told what the caller may do and checks it again; one of EdgeLake knows only that somebody
-/// asks.
+/// The command of a request, when its caller may run it as far as its text shows. A node of Edgemere
+/// receives the caller's access and checks again; one of EdgeLake does not know callers.
 fn permitted(request: &Request) -> Result<&Command, Failure> {
     let command = request.command.parsed()?;
     if request.principal.may(command.effect()) {

@@ -1,4 +1,4 @@
-//! The bodies of requests: how many bytes of them may be under way on all ports together, and how long
+//! The bodies of requests: how many bytes of them may be in flight on all ports together, and how long
 //! one may take to arrive. What does not fit is refused before it is in memory, with 429; what comes
 //! too slowly is not waited for, with 408.
 //!

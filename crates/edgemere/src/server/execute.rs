@@ -46,7 +46,7 @@ pub(super) async fn measured<T>(
     result.map(|done| (done, permit)).map_err(Failure::from)
 }
 
-/// Stores rows for somebody who may: their body is read with `read`, and then they take a permit as
+/// Stores rows for a caller that may write: their body is read with `read`, and then they take a permit as
 /// every command does. A body that comes slowly holds none.
 pub(super) async fn store<T, U>(
     state: &Arc<State>,

@@ -64,7 +64,7 @@ impl Hosts {
         host.is_loopback() || host.ip().is_some_and(is_here) || self.is_listed(host)
     }
 
-    /// Whether whoever asks for this host and port means this very node, and not another one from
+    /// Whether a request for this host and port means this very node, and not another one from
     /// which the request was passed on.
     pub(super) fn is_meant(&self, host: &Host, local: Option<Local>) -> bool {
         let is = |address: SocketAddr| {

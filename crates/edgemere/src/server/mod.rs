@@ -288,7 +288,7 @@ impl Running {
 }
 
 /// What other nodes may do: everything when they prove to be of the network. Without a key nobody
-/// proves anything, and whoever reaches the port is somebody on this machine like any other.
+/// proves anything, and a peer is a local process like any other.
 fn peer_access(key: Option<&NetworkKey>, access: Access) -> Access {
     match key {
         Some(_) => Access::Admin,

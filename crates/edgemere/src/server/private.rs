@@ -65,7 +65,7 @@ fn is_shared(_: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// What could not be changed is told, and stops nothing: the folder may be on a disk without permissions.
+/// A failed change is logged and stops nothing: the folder may be on a disk without permissions.
 fn count<T: Into<Changed>>(path: &Path, changed: io::Result<T>) -> usize {
     match changed {
         Ok(changed) => changed.into().0,

@@ -50,7 +50,7 @@ impl Failure {
     /// There is no room for the body now.
     pub(super) fn no_room() -> Self {
         let message =
-            "the node has as many bytes under way as it may; nothing was stored".to_owned();
+            "the node is already reading as many bytes as it may; nothing was stored".to_owned();
         let status = StatusCode::TOO_MANY_REQUESTS.as_u16();
         let hint = "send the rows again in a second, or in smaller parts";
         Self { status, ..Self::own(Kind::Unavailable, CODE_RESOURCES, message, Some(hint)) }
@@ -82,7 +82,7 @@ impl Failure {
         Self::own(Kind::Unavailable, CODE_RESOURCES, message, Some("try again in a second"))
     }
 
-    /// Whoever asks may not: a page of somebody else's, or under a false name.
+    /// The request is refused: it comes from a foreign page, or for a foreign host.
     pub(super) fn foreign(message: String, hint: &str) -> Self {
         Self::own(Kind::Denied, CODE_UNAUTHORIZED, message, Some(hint))
     }

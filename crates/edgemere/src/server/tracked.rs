@@ -22,7 +22,7 @@ impl<B: HttpBody> Tracked<B> {
         Self { body, under, is_request: true }
     }
 
-    /// The body of a reply: while it goes, its request is under way.
+    /// The body of a reply: while it is sent, its request is in flight.
     pub(super) fn reply(body: B, under: Under) -> Self {
         Self { body, under, is_request: false }
     }

@@ -1,5 +1,5 @@
 //! Who is at the other end of a connection, as far as it has shown, and what it is doing. The
-//! connection gives each of its requests the visitor; whoever finds out more about it says so there.
+//! connection gives each of its requests the visitor; a later layer that learns more records it there.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -97,7 +97,7 @@ impl Visitor {
     }
 }
 
-/// A request that is under way, for as long as somebody has this.
+/// A request in flight, for as long as this handle lives.
 #[derive(Clone, Debug)]
 pub(super) struct Under(Arc<Progress>);
 
@@ -176,7 +176,7 @@ mod tests {
         sends.has_come();
         assert!(!visitor.is_idle());
         drop(sends.clone());
-        assert!(!visitor.is_idle(), "somebody still has it");
+        assert!(!visitor.is_idle(), "a handle still lives");
         drop(sends);
         assert!(visitor.is_idle());
     }

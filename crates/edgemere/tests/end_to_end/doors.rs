@@ -1,5 +1,5 @@
 //! Doors that are held open: sockets that say nothing, bodies that do not end, and more rows at once than
-//! there is memory for. Whoever asks for something is answered all the while.
+//! there is memory for. Honest clients are answered all the while.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -46,7 +46,7 @@ async fn sockets_that_are_held_open_keep_nobody_out() {
         held.push(stream);
         if number % 50 == 49 {
             let client = Client::new();
-            let health = client.get(format!("{}/health", node.url())).send().await.unwrap();
+            let health = client.get(format!("{}/health/live", node.url())).send().await.unwrap();
             assert_eq!(health.status(), 200, "after {number}");
             let put = client.put(node.url()).header("dbms", "d").header("table", "t");
             let put = put.body("[{\"a\": 1}]").send().await.unwrap();
@@ -121,7 +121,7 @@ async fn more_rows_at_once_than_there_is_memory_for_are_turned_away() {
     let is_over = AtomicBool::new(false);
     let watch = async {
         while !is_over.load(Ordering::Relaxed) {
-            let health = client.get(format!("{}/health", node.url())).send().await.unwrap();
+            let health = client.get(format!("{}/health/live", node.url())).send().await.unwrap();
             assert_eq!(health.status(), 200);
             tokio::time::sleep(Duration::from_millis(50)).await;
         }

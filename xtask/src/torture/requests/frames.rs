@@ -12,7 +12,7 @@ pub(super) fn attacks(places: &Places, dice: &mut Dice) -> Vec<Attack> {
         }
         for index in 0..12 {
             let bytes = dice.bytes(1 + dice.clone().index(2000));
-            // Whoever gets bytes of no meaning waits for more of them: the line ends here.
+            // A server that reads garbage waits for more of it: the connection ends here.
             let bytes = [bytes, b"\r\n\r\n\r\n\r\n".to_vec()].concat();
             all.push(Attack::new(format!("random bytes {index}, at {door:?}"), door, bytes));
         }

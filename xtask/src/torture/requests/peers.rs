@@ -1,4 +1,4 @@
-//! The network port: commands, the ledger and tasks from somebody who is no node of the network.
+//! The network port: commands, the ledger and tasks from a client that is no node of the network.
 
 use serde_json::json;
 

@@ -91,7 +91,7 @@ fn commands(places: &Places) -> Vec<Attack> {
     all
 }
 
-/// Requests that a web page of somebody else makes a browser send.
+/// Requests that a foreign web page makes a browser send.
 fn strangers(places: &Places) -> Vec<Attack> {
     let host = places.query.to_string();
     let command = ("command", "get status");

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{Attack, Door, Places};
 use crate::torture::{ask::DBMS, wire::request};
 
-/// Statements, each with the name that it is told by.
+/// Statements, each with the name that a report uses.
 pub(super) fn statements() -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = FIXED
         .iter()

@@ -1,4 +1,4 @@
-//! Files below a folder, by a path that somebody else chose.
+//! Files below a folder, by a path that an untrusted caller chose.
 
 use std::{fs, path::Path};
 

@@ -21,7 +21,7 @@ impl Declared for Stop {
         about: "Ends a query that runs, on every node; whoever asked is told that it was cancelled.",
         details: "\"job status all\" shows the numbers. Everybody may end what they asked themselves; \
                   to end what others asked one must be an admin. What the same user asks with other \
-                  access, as an agent that may only read, counts as asked by somebody else.",
+                  access, as an agent that may only read, counts as another caller's.",
         examples: &["job stop 8", "query cancel 8"],
         effect: Effect::Read,
         ..Declaration::WRITE

@@ -56,7 +56,7 @@ impl Which {
     }
 }
 
-/// A query as somebody may see it: everybody their own, admins all. Of the others' there are only the
+/// A query as a caller may see it: callers see their own, admins see all. Of the others' there are only the
 /// figures: what they ask for, and why it failed, may be nobody else's business.
 fn seen(query: Status, principal: &Principal) -> Status {
     if query.caller == principal.label() || principal.may(Effect::Destructive) {

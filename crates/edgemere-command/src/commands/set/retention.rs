@@ -31,7 +31,7 @@ of its own. Every minute it is looked again.
 The rule replaces the one before. \"age = none\" or \"size = none\" alone takes it away: without a rule \
 everything is kept.
 
-When the clock of the machine jumps ahead, nothing is dropped by age until it is back, or until somebody says \
+When the clock of the machine jumps ahead, nothing is dropped by age until it is back, or until an admin confirms \
 that it is right: \"clock = right\". \"get retention\" shows whether that is so.",
         examples: &[
             "set retention where dbms = new_company and table = rand_data and age = \"30 days\" and size = \"10 GB\"",
@@ -75,7 +75,7 @@ that it is right: \"clock = right\". \"get retention\" shows whether that is so.
     }
 }
 
-/// Takes the word of somebody who has looked at the clock.
+/// Records that an admin has confirmed the clock.
 async fn confirm_clock(said: &str, context: &Context<'_>) -> Result<Reply, Error> {
     if said != "right" {
         let (key, value, expected) = ("clock".into(), said.into(), "right".into());

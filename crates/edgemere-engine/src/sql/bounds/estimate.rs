@@ -6,7 +6,7 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::ColumnarValue;
 
 /// The bytes of the values of an array, each as often as it is there: views and dictionaries count as
-/// if every row had a text of its own, since whoever copies them makes it so.
+/// if every row had a text of its own, since a copy makes it so.
 pub(in crate::sql) fn value_bytes(array: &dyn Array) -> usize {
     let rows = array.len();
     match array.data_type() {

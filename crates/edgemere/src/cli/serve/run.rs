@@ -59,7 +59,7 @@ async fn ask(
         return Err(Failure::new(Kind::Denied, message).with_hint(hint).into());
     }
     let url = node.as_deref().unwrap_or(config.text(&keys::NODE));
-    // The node checks once more what only it can know, for the agent and not for whoever serves it.
+    // The node checks once more what only it can know, for the agent and not for the user who serves it.
     let url = config::node_url(url).map_err(Failure::input)?;
     let client = Client::limited_to(url, access(gravest))?;
     let answer = client.ask(&question).await?;
@@ -74,7 +74,7 @@ fn structured(value: Value, text: String) -> Outcome {
     Outcome { structured: Some(value), ..Outcome::text(text) }
 }
 
-/// What somebody may do on a node who may do no more than this.
+/// The access on a node that this policy allows at most.
 pub(super) fn access(gravest: Effect) -> Access {
     match gravest {
         Effect::Destructive | Effect::Secret => Access::Admin,

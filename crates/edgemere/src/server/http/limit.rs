@@ -1,6 +1,6 @@
-//! A request that asks for less than its caller may do: the header `edgemere-access`. Whoever calls a
-//! node for somebody else, as the tools of agents do, sends what that somebody may, and the node allows
-//! no more. The header only ever lowers the access, on every route of the port.
+//! The header `edgemere-access`, which limits a request to less than its caller may do. A program that
+//! calls a node on behalf of another caller, as the tools of agents do, sends that caller's access, and
+//! the node allows no more. The header only ever lowers the access, on every route of the port.
 
 use std::future::{Ready, ready};
 use std::task::{Context, Poll};

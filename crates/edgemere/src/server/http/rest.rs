@@ -109,8 +109,8 @@ async fn run(state: &Arc<State>, form: Form, method: CommandMethod) -> Result<Re
     }
 }
 
-/// Who asks over REST: somebody on this machine, since only its own addresses are listened on; with
-/// no more than the request itself asks for.
+/// The caller of a REST request: the local user, since the port listens on loopback only, limited to
+/// the access that the request itself asks for.
 pub(in crate::server) fn principal(state: &State) -> Principal {
     limited(Principal::new("the local user", state.access))
 }

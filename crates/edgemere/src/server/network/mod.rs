@@ -40,7 +40,7 @@ struct CallerOf {
 
 impl Call {
     /// Who the command is run for: the caller that the peer names, with no more than both may do. Without
-    /// one, or with one that makes no sense, it is only somebody who may read.
+    /// one, or with one that makes no sense, the command may only read.
     fn principal(&self, peer: &Principal) -> Principal {
         let caller = self.caller.as_ref();
         let access = caller.and_then(|caller| caller.access.parse().ok());

@@ -69,8 +69,10 @@ async fn rude(node: String, number: usize) {
         2 => {
             let sql = "select count(*) from t a, t b, t c, t d where a.n + b.n + c.n + d.n = 5";
             let call = agent.call("sql", json!({ "database": "d", "sql": sql }), None);
-            let answer = tokio::time::timeout(GIVES_UP_AFTER, call).await;
-            assert!(answer.is_err(), "it was answered");
+            // On a busy machine the head of a stream may have come by then; the answer has not.
+            if let Ok(answer) = tokio::time::timeout(GIVES_UP_AFTER, call).await {
+                assert_eq!(answer.headers()["content-type"], "text/event-stream");
+            }
         }
         // It keeps a stream open that it never reads.
         3 => {

@@ -16,6 +16,7 @@ mod conformance;
 mod docs;
 mod fuzz;
 mod golem;
+mod guides;
 mod http;
 mod install;
 mod interrupt;
@@ -50,6 +51,8 @@ enum Chore {
     Conformance(conformance::Args),
     /// Drive the golem-shaped example of clap-serve with curl and the official clients
     Golem(golem::Args),
+    /// Follow README.md and the guides as they are written, and check what is printed
+    Guides(guides::Args),
     /// Feed random input to everything that reads bytes from outside
     Fuzz(fuzz::Args),
     /// Torment real nodes, and check every answer against a model
@@ -76,6 +79,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Bench(args) => bench::run(&args),
         Chore::Conformance(args) => conformance::run(&args),
         Chore::Golem(args) => golem::run(&args),
+        Chore::Guides(args) => guides::run(&args),
         Chore::Fuzz(args) => fuzz::run(&args),
         Chore::Torture(args) => torture::run(&args),
     }

@@ -15,7 +15,7 @@ use crate::dispatch::Context;
 use crate::error::Error;
 use crate::format::render;
 use crate::language::cursor::Cursor;
-use crate::language::lexer::word_or_quote;
+use crate::language::lexer::{Token, word_or_quote};
 use crate::language::term::Term;
 use crate::lookup;
 use crate::node::{Node, Role};
@@ -126,12 +126,45 @@ impl Destination {
         Ok(Self { target, subset: said.subset, timeout_s: said.timeout_s })
     }
 
-    /// Whether it is all operators as one database.
-    pub(crate) fn is_network(&self) -> bool {
-        self.target == Target::Network
+    /// Takes the value of `destination = …`: a word or a text in quotes, several nodes with commas
+    /// between them, or in parentheses all that `run client (…)` takes.
+    pub(crate) fn parse_value(cursor: &mut Cursor<'_>) -> Result<Self, Error> {
+        if cursor.symbol('(') {
+            let destination = Self::parse(cursor)?;
+            cursor.expect_symbol(')')?;
+            return Ok(destination);
+        }
+        if let Token::Quoted(text) = cursor.peek().token {
+            cursor.take();
+            return Self::from_text(&text);
+        }
+        let target = match cursor.peek_keyword().as_deref() {
+            Some("network") => Some(Target::Network),
+            Some("local") => Some(Target::Local),
+            _ => None,
+        };
+        let target = match target {
+            Some(target) => {
+                cursor.take();
+                target
+            }
+            None => {
+                let mut nodes = vec![cursor.term("a node")?];
+                while cursor.symbol(',') {
+                    nodes.push(cursor.term("a node")?);
+                }
+                Target::Nodes(nodes)
+            }
+        };
+        Ok(Self { target, subset: None, timeout_s: None })
     }
 
-    /// Whether a query there has one answer: this node's, or that of all operators together.
+    /// Whether it is the node that is asked.
+    pub(crate) fn is_local(&self) -> bool {
+        self.target == Target::Local
+    }
+
+    /// Whether every command there has one answer: this node's, or that of all operators together.
     pub(crate) fn is_one_database(&self) -> bool {
         matches!(self.target, Target::Local | Target::Network)
     }
@@ -165,17 +198,24 @@ impl Destination {
         delivery: Delivery,
     ) -> Result<Reply, Error> {
         if self.target == Target::Local {
-            return command.run(&Context { on_network: false, ..*context }).await;
+            return command.run(&Context { on_network: false, nodes: None, ..*context }).await;
         }
         let subset = self.subset.unwrap_or(delivery.subset);
         let said = self.timeout_s.map(|seconds| Duration::from_secs(seconds.into()));
         let timeout = said.or(delivery.timeout);
-        if self.target == Target::Network && command.declaration().asks_network {
-            let delivery = Delivery { subset, timeout };
-            return command.run(&Context { delivery, on_network: true, ..*context }).await;
+        let delivery = Delivery { subset, timeout };
+        let on_network = Context { delivery, on_network: true, nodes: None, ..*context };
+        let is_query = command.declaration().asks_network;
+        if self.target == Target::Network && is_query {
+            return command.run(&on_network).await;
         }
         let timeout = timeout.unwrap_or(TIMEOUT);
         let addresses = self.target.addresses(context).await?;
+        if is_query {
+            // Several operators are one database for a query: one answer, and not one from each.
+            check_operators(context.node, &addresses)?;
+            return command.run(&Context { nodes: Some(&addresses), ..on_network }).await;
+        }
         let text = command.to_string();
         let caller = context.forwarded();
         let calls = addresses.iter().map(|address| async {
@@ -301,6 +341,21 @@ impl Target {
             (1..=NODES_MAX, _) => Ok(addresses),
             _ => Err(Error::Limit { what: "the number of nodes", limit: NODES_MAX }),
         }
+    }
+}
+
+/// Refuses addresses at which the ledger knows no operator: only operators hold rows.
+fn check_operators(node: &Node, addresses: &[String]) -> Result<(), Error> {
+    let operators = lookup::of_kind(node.ledger(), Role::Operator.name());
+    let known: HashSet<_> = operators.iter().filter_map(|policy| address_of(policy)).collect();
+    match addresses.iter().find(|address| !known.contains(*address)) {
+        None => Ok(()),
+        Some(address) => Err(Error::NoDestination {
+            destination: address.clone(),
+            hint: "a query is for operators, and the ledger has none at this address; \
+                   \"blockchain get operator bring.ip_port\" lists them"
+                .into(),
+        }),
     }
 }
 

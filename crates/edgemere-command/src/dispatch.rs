@@ -14,11 +14,12 @@ use crate::commands::Command;
 use crate::declaration::Method;
 use crate::destination::{Delivery, Destination};
 use crate::error::Error;
-use crate::format::{Rendered, render};
+use crate::format::{Format, Rendered, render};
 use crate::language::options::Output;
 use crate::language::script;
 use crate::node::Node;
 use crate::peers::TIMEOUT;
+use crate::placement::Places;
 use crate::principal::Principal;
 use crate::reply::{Body, Reply};
 use crate::variables::{RequestVariables, Scope};
@@ -93,6 +94,9 @@ pub struct Request {
     /// Assignments, `<name = value>` one after the other: the variables of this request, which lie over
     /// the node's. Nobody else sees them.
     pub assignments: Option<String>,
+    /// Whether a person reads the reply: the rows of a query that names no format are a table then, and
+    /// JSON otherwise, as EdgeLake's.
+    pub for_people: bool,
 }
 
 impl Request {
@@ -106,6 +110,7 @@ impl Request {
             subset: false,
             timeout: None,
             assignments: None,
+            for_people: false,
         }
     }
 }
@@ -127,6 +132,8 @@ pub(crate) struct Context<'a> {
     pub(crate) delivery: Delivery,
     /// Whether queries are asked of all operators of the network, and not of this node.
     pub(crate) on_network: bool,
+    /// The operators that alone are asked then, by their addresses; none is all of them.
+    pub(crate) nodes: Option<&'a [String]>,
     /// How many scripts are running inside each other.
     pub(crate) scripts: usize,
     /// The variables of the request, where it can have some.
@@ -146,9 +153,13 @@ impl<'a> Context<'a> {
 
     /// SQL where the command is to ask, on behalf of who sent it.
     pub(crate) fn sql(&self) -> Sql {
-        let sql = match self.on_network {
-            true => self.node.network_sql(),
-            false => self.node.engine().sql(),
+        let sql = match (self.on_network, self.nodes) {
+            (false, _) => self.node.engine().sql().clone(),
+            (true, None) => self.node.network_sql().clone(),
+            (true, Some(nodes)) => {
+                let places = Places::among(self.node.ledger().clone(), nodes);
+                self.node.network_sql().on_tables_of(Arc::new(places))
+            }
         };
         sql.asked_by(&self.principal.label())
     }
@@ -165,7 +176,7 @@ impl<'a> Context<'a> {
 pub async fn execute(node: &Arc<Node>, request: &Request) -> Outcome {
     let (command, result) = reply_to(node, request).await;
     let result = match result {
-        Ok((reply, output)) => begun(reply, &output).await,
+        Ok((reply, output)) => begun(reply, output, request.for_people).await,
         Err(error) => Err(error),
     };
     Outcome { command, result }
@@ -173,11 +184,12 @@ pub async fn execute(node: &Arc<Node>, request: &Request) -> Outcome {
 
 /// A reply with its looks. The rows of a query have begun to come: what fails at once is an error
 /// and no broken reply.
-async fn begun(mut reply: Reply, output: &Output) -> Result<Rendered, Error> {
+async fn begun(mut reply: Reply, mut output: Output, for_people: bool) -> Result<Rendered, Error> {
     if let Body::Rows(rows) = &mut reply.body {
         rows.query.begin().await?;
+        output.format = output.format.or(for_people.then_some(Format::Table));
     }
-    render(reply, output)
+    render(reply, &output)
 }
 
 /// Carries out a request. The reply has no looks yet; those that were asked for are beside it.
@@ -192,6 +204,10 @@ pub(crate) async fn reply_to(
     node.activity.commands.fetch_add(1, Ordering::Relaxed);
     if result.is_err() {
         node.activity.errors.fetch_add(1, Ordering::Relaxed);
+    }
+    if let Some(method) = request.method {
+        let error = result.as_ref().err().map(|error| error.code().text);
+        node.note_rest_call(request.principal.name(), method.name(), error.as_deref());
     }
     (command, result)
 }
@@ -216,8 +232,15 @@ async fn run(
     let delivery = Delivery { subset: request.subset, timeout: request.timeout };
     let principal = &request.principal;
     let own = RequestVariables::default();
-    let context =
-        Context { node, principal, delivery, on_network: false, scripts: 0, own: Some(&own) };
+    let context = Context {
+        node,
+        principal,
+        delivery,
+        on_network: false,
+        nodes: None,
+        scripts: 0,
+        own: Some(&own),
+    };
     for line in request.assignments.iter().flat_map(|text| script::lines(text)) {
         Command::assignment(&line.text)?.assign_to(&own, &context).await?;
     }

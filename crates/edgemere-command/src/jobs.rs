@@ -99,7 +99,7 @@ fn find(node: &Node, principal: &Principal, id: &str) -> Result<Arc<Job>, Error>
 
 fn context<'a>(node: &'a Arc<Node>, principal: &'a Principal) -> Context<'a> {
     let delivery = Delivery { subset: false, timeout: None };
-    Context { node, principal, delivery, on_network: false, scripts: 0, own: None }
+    Context { node, principal, delivery, on_network: false, nodes: None, scripts: 0, own: None }
 }
 
 /// What is told of a job.

@@ -39,7 +39,7 @@ pub mod sync;
 mod variables;
 
 pub use code::Code;
-pub use commands::{Command, Series, declarations, series_command};
+pub use commands::{Command, Series, declarations, query_command, series_command};
 pub use declaration::{Declaration, Effect, Method};
 pub use dispatch::{COMMAND_BYTES_MAX, CommandText, Outcome, Request, execute, parse};
 pub use error::{Error, INTERNAL_MESSAGE, Kind, Span};

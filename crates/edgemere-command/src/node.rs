@@ -1,11 +1,12 @@
 //! The node as commands see it: who it is, its ledger, its variables, where it listens. Commands
 //! get it in their context; nothing else of the process is theirs.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use edgemere_engine::Engine;
@@ -135,12 +136,30 @@ pub(crate) struct Activity {
     pub(crate) errors: AtomicU64,
     /// The number of commands when the statistics were last asked for.
     pub(crate) commands_seen: AtomicU64,
+    /// The REST calls, by caller and method.
+    pub(crate) rest_calls: Mutex<BTreeMap<(String, &'static str), RestCalls>>,
 }
+
+/// The REST calls of one caller with one method.
+#[derive(Clone, Debug)]
+pub(crate) struct RestCalls {
+    pub(crate) processed: u64,
+    pub(crate) errors: u64,
+    pub(crate) last_error: String,
+    pub(crate) first: jiff::Timestamp,
+    pub(crate) last: jiff::Timestamp,
+}
+
+/// How many callers' REST calls are counted apart. Those of further callers are counted together.
+const REST_CALLERS_MAX: usize = 100;
+
+/// The caller in whose place others are counted.
+const OTHER_CALLERS: &str = "others";
 
 impl Node {
     /// A node, with the variables that every node has.
     pub fn new(settings: Settings) -> Arc<Self> {
-        let places = Arc::new(Places(settings.ledger.clone()));
+        let places = Arc::new(Places::new(settings.ledger.clone()));
         let credentials = Arc::clone(&settings.credentials);
         let local = settings.engine.sql();
         let node = Self {
@@ -158,6 +177,7 @@ impl Node {
                 commands: AtomicU64::new(0),
                 errors: AtomicU64::new(0),
                 commands_seen: AtomicU64::new(0),
+                rest_calls: Mutex::default(),
             },
             settings,
         };
@@ -227,6 +247,29 @@ impl Node {
     /// The node's rows.
     pub fn engine(&self) -> &Engine {
         &self.settings.engine
+    }
+
+    /// Counts a REST call of a caller, and EdgeLake's text of its error where it failed.
+    pub fn note_rest_call(&self, caller: &str, method: &'static str, error: Option<&str>) {
+        let now = jiff::Timestamp::now();
+        let mut calls = self.activity.rest_calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut key = (caller.to_owned(), method);
+        if calls.len() >= REST_CALLERS_MAX && !calls.contains_key(&key) {
+            key.0 = OTHER_CALLERS.to_owned();
+        }
+        let counted = calls.entry(key).or_insert_with(|| RestCalls {
+            processed: 0,
+            errors: 0,
+            last_error: String::new(),
+            first: now,
+            last: now,
+        });
+        counted.processed += 1;
+        counted.last = now;
+        if let Some(error) = error {
+            counted.errors += 1;
+            counted.last_error = error.to_owned();
+        }
     }
 
     /// SQL on all operators of the network.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use edgemere_command::{Access, Kind, Media, Method};
-use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use serde_json::{Value, json};
 
@@ -75,6 +75,9 @@ pub(crate) struct Question {
     pub(crate) subset: bool,
     /// How many seconds each of them has.
     pub(crate) timeout_s: Option<u64>,
+    /// Whether a program reads the answer, and not a person: rows without a format are JSON then, and
+    /// a table otherwise.
+    pub(crate) for_programs: bool,
 }
 
 impl Client {
@@ -140,6 +143,10 @@ impl Client {
         let request = match method {
             Method::Get => self.get(question),
             Method::Post => self.post(question),
+        };
+        let request = match question.for_programs {
+            true => request,
+            false => request.header(ACCEPT, "text/plain, */*"),
         };
         let timeout = question.timeout_s.map(|s| Duration::from_secs(s) + ANSWER_MARGIN);
         timeout.into_iter().fold(request, RequestBuilder::timeout)
@@ -260,6 +267,7 @@ mod tests {
             destination: Some("a:1,b:2".into()),
             subset: true,
             timeout_s: Some(3),
+            for_programs: false,
         };
         let url = client().get(&question).build().unwrap().url().to_string();
         assert_eq!(

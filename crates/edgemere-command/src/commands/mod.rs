@@ -36,6 +36,7 @@ use self::named::Named;
 use self::query::asked::Asked;
 pub(crate) use self::query::told::{milliseconds, operators_json};
 use self::report::Plain;
+pub use self::sql::query_command;
 pub use self::sql::series::{Series, series_command};
 use crate::declaration::{Declaration, Effect, is_all_keywords, keywords};
 use crate::dispatch::Context;
@@ -196,6 +197,7 @@ commands! {
     GetNodeResources(Plain<get::node_resources::NodeResources>),
     GetPartitions(Plain<get::partitions::Partitions>),
     GetProcesses(Plain<get::processes::Processes>),
+    GetRestCalls(Plain<get::rest_calls::RestCalls>),
     GetRestServerInfo(Plain<get::rest_server_info::RestServerInfo>),
     GetRetention(Plain<get::retention::Retention>),
     GetRowsCount(Plain<get::rows_count::RowsCount>),

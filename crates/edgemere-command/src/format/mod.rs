@@ -219,7 +219,7 @@ impl Rendered {
 /// Gives a reply the looks that were asked for.
 pub(crate) fn render(reply: Reply, output: &Output) -> Result<Rendered, Error> {
     match reply.body {
-        Body::Rows(rows) => Ok(rows::render(rows, output.format.unwrap_or(Format::Table))),
+        Body::Rows(rows) => Ok(rows::render(rows, output.format.unwrap_or(Format::Json))),
         Body::Collected(collected, times) => modes::batch(&collected, times),
         Body::Nodes(replies) => {
             let sources = Sources::of_nodes(&replies);

@@ -150,10 +150,11 @@ pub async fn columns(
 ) -> Result<Option<Vec<ResultColumn>>, Error> {
     let command = request.command.parsed()?;
     let destination = request.destination.as_deref().map(Destination::from_text).transpose()?;
-    let on_network = destination.is_some_and(|destination| destination.is_network());
+    let on_network = destination.is_some_and(|destination| !destination.is_local());
     let delivery = Delivery { subset: request.subset, timeout: request.timeout };
     let principal = &request.principal;
-    let context = Context { node, principal, delivery, on_network, scripts: 0, own: None };
+    let nodes = None;
+    let context = Context { node, principal, delivery, on_network, nodes, scripts: 0, own: None };
     match command.columns(&context).await {
         Err(Error::Sql(
             SqlError::UnknownDatabase { .. }

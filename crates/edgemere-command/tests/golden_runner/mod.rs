@@ -234,7 +234,8 @@ impl Runner {
         };
         let method = |tag: &str, method| tags.contains(tag).then_some(method);
         let method = method("get", Method::Get).or(method("post", Method::Post));
-        Request { method, ..Request::new(text, Principal::new(name, access)) }
+        let for_people = method.is_none();
+        Request { method, for_people, ..Request::new(text, Principal::new(name, access)) }
     }
 
     fn run_request(&self, request: &Request, context: &Context) -> Result<String, Box<dyn Error>> {
@@ -362,6 +363,7 @@ impl goldenscript::Runner for Runner {
                 let mut request = self.request(command, &context.tags);
                 request.destination = destination.clone();
                 request.subset = *subset;
+                request.for_people = false;
                 self.run_request(&request, context)
             }
             Command::Assign { command, body } => {

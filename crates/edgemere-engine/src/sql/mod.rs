@@ -209,6 +209,13 @@ impl Sql {
     }
 
     /// The same SQL, on behalf of somebody whom [`Queries`] shows.
+    /// The same SQL, with the tables of another placement. Plans are not shared with it.
+    #[must_use]
+    pub fn on_tables_of(&self, placement: Arc<dyn Placement>) -> Self {
+        let (tables, known) = (network::tables(placement), Arc::default());
+        Self { tables, known, ..self.clone() }
+    }
+
     #[must_use]
     pub fn asked_by(&self, caller: &str) -> Self {
         Self { caller: caller.into(), ..self.clone() }

@@ -36,6 +36,11 @@ pub(super) struct Failure {
 }
 
 impl Failure {
+    /// EdgeLake's text of it.
+    pub(super) fn edgelake_text(&self) -> &str {
+        &self.text
+    }
+
     /// The request says too little or contradicts itself.
     pub(super) fn bad_request(message: impl Into<String>, hint: &str) -> Self {
         Self::own(Kind::Input, CODE_REST_HEADERS, message.into(), Some(hint))

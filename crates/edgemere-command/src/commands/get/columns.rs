@@ -26,7 +26,7 @@ impl Report for Columns {
                 [and type = TYPE] [and format = FORMAT]",
         about: "The columns of a table or of a view, and their types.",
         details: "\"sys_col = false\" leaves out the columns that every table has. \"type\" keeps \
-                  the columns of one type. \"format = list\" gives the names alone.",
+                  the columns of one type. \"format = list\" gives a list of the names, an object each.",
         examples: &[
             "get columns where dbms = new_company and table = rand_data",
             "get columns where dbms = new_company and table = rand_data and format = mcp",
@@ -52,6 +52,10 @@ impl Report for Columns {
             None => definition(context.node, &dbms, &table)?.columns,
         };
         columns.retain(is_wanted);
+        if options.output.format == Some(Format::List) {
+            let named = columns.iter().map(|column| json!({ "column": column.name }));
+            return Ok(Reply::json(named.collect()));
+        }
         Ok(reply(&dbms, &table, &columns))
     }
 }

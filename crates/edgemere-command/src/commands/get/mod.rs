@@ -13,6 +13,7 @@ pub(super) mod node_name;
 pub(super) mod node_resources;
 pub(super) mod partitions;
 pub(super) mod processes;
+pub(super) mod rest_calls;
 pub(super) mod rest_server_info;
 pub(super) mod retention;
 pub(super) mod rows_count;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use axum::http::{HeaderMap, Uri};
+use axum::http::{HeaderMap, Uri, header};
 use serde_json::Value;
 
 use super::query;
@@ -24,12 +24,17 @@ pub(super) struct Form {
     pub(super) is_query: bool,
     /// What the body gives the variables of the request.
     pub(super) assignments: Option<String>,
+    /// Whether a person reads the reply: the caller accepts plain text before all else.
+    pub(super) for_people: bool,
 }
 
 impl Form {
     /// Reads the headers and the URL; what is in both counts as in the URL.
     pub(super) fn read(headers: &HeaderMap, uri: &Uri) -> Result<Self, Failure> {
-        let mut form = Self::default();
+        let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+        let first = accept.unwrap_or_default().split([',', ';']).next().unwrap_or_default();
+        let for_people = first.trim().eq_ignore_ascii_case("text/plain");
+        let mut form = Self { for_people, ..Self::default() };
         for name in ["command", "destination", "subset", "timeout", "into"] {
             if let Some(value) = headers.get(name) {
                 let value = std::str::from_utf8(value.as_bytes()).map_err(|_| {

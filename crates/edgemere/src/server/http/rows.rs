@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::body;
 use super::jobs::or_failure;
+use super::rest::principal;
 use crate::server::execute;
 use crate::server::reply::{Failure, json_body};
 use crate::server::state::State;
@@ -52,6 +53,8 @@ pub(super) async fn put(
 }
 
 /// Rows in any form that is known, by their content type.
+    let error = reply.as_ref().err().map(Failure::edgelake_text);
+    state.node.note_rest_call(principal(&state).name(), "PUT", error);
 pub(super) async fn ingest(
     Shared(state): Shared<Arc<State>>,
     Path((dbms, table)): Path<(String, String)>,

@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use twox_hash::XxHash3_64;
 
 use crate::apart::apart;
-use crate::ingest::{self, Decoded, Input, Rejected};
+use crate::ingest::{self, Decoded, Input, Mixed, Note, Rejected};
 use crate::jobs::{self, Jobs};
 use crate::schema::{Column, Schema};
 use crate::sql::{self, Sql};
@@ -92,6 +92,10 @@ pub struct Put {
     pub rejected_total: usize,
     /// The table's columns now, when they are new or have changed.
     pub changed: Option<Schema>,
+    /// Whether the table was made for these rows.
+    pub is_new: bool,
+    /// The new columns that are text because of single values.
+    pub notes: Vec<Note>,
     /// Whether the rows were stored before, under the same key, and not again now.
     pub repeated: bool,
 }
@@ -110,6 +114,8 @@ pub struct Rows<'a> {
     /// Under which the same rows would be sent again by somebody who did not hear that they are
     /// stored.
     pub key: Option<&'a str>,
+    /// What becomes of a new column of a CSV with values of several sorts.
+    pub mixed: Mixed,
 }
 
 impl Engine {
@@ -157,7 +163,7 @@ impl Engine {
         input: Input,
         bytes: &[u8],
     ) -> Result<Put, Error> {
-        self.put_rows(Rows { dbms, table, input, bytes, key: None }).await
+        self.put_rows(Rows { dbms, table, input, bytes, key: None, mixed: Mixed::default() }).await
     }
 
     /// Stores rows as [`Engine::put`] does, and those with a key only once.
@@ -178,13 +184,14 @@ impl Engine {
 
     /// Stores rows, or gives none when the table has been changed since they were read.
     async fn try_put(&self, rows: Rows<'_>) -> Result<Option<Put>, Error> {
-        let Rows { dbms, table: name, input, bytes, key } = rows;
+        let Rows { dbms, table: name, input, bytes, key, mixed } = rows;
         let known = self.storage.table(dbms, name);
         let schema = known.as_ref().map(|table| table.schema());
         let limits = ingest::Limits::default();
         let decoded = {
             let _turn = self.decoders.acquire().await;
-            apart(bytes.len(), || ingest::decode(input, bytes, schema.as_deref(), &limits))?
+            let known = schema.as_deref();
+            apart(bytes.len(), || ingest::decode_mixed(input, bytes, known, &limits, mixed))?
         };
         if decoded.accepted == 0 {
             return Ok(Some(put_of(decoded, None)));
@@ -210,7 +217,8 @@ impl Engine {
         };
         let changed = (is_new || !decoded.added.is_empty()).then(|| decoded.schema.clone());
         let stored = usize::try_from(receipt.rows).unwrap_or(usize::MAX);
-        Ok(Some(Put { stored, repeated: receipt.repeated, ..put_of(decoded, changed) }))
+        let repeated = receipt.repeated;
+        Ok(Some(Put { stored, repeated, is_new, ..put_of(decoded, changed) }))
     }
 
     /// The table with the columns that the rows need; none when somebody else was faster.
@@ -263,6 +271,8 @@ fn put_of(decoded: Decoded, changed: Option<Schema>) -> Put {
         rejected: decoded.rejected,
         rejected_total: decoded.rejected_total,
         changed,
+        is_new: false,
+        notes: decoded.notes,
         repeated: false,
     }
 }

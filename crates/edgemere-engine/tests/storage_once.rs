@@ -6,7 +6,7 @@ mod scratch;
 
 use std::sync::Arc;
 
-use edgemere_engine::ingest::Input;
+use edgemere_engine::ingest::{Input, Mixed};
 use edgemere_engine::storage::{Error, Options, Receipt, Table};
 use edgemere_engine::{Engine, Rows};
 use scratch::{batch, manual, numbers, open, restless, schema, table};
@@ -129,6 +129,7 @@ async fn the_same_bytes_are_the_same_after_columns_were_added() {
             input: Input::Json,
             bytes: bytes.as_bytes(),
             key: Some(key),
+            mixed: Mixed::default(),
         };
         engine.put_rows(rows)
     };

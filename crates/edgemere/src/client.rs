@@ -15,7 +15,7 @@ use crate::server::MISSING_HEADER;
 use crate::server::http::limit::ACCESS_HEADER;
 use crate::terminal;
 
-pub(crate) use self::ingest::{Rejected, Stored, Trouble, Upload};
+pub(crate) use self::ingest::{Column, Note, Rejected, Stored, Trouble, Upload};
 
 /// How long a node has to take the call.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -44,7 +44,7 @@ use arrow::array::RecordBatch;
 use crate::schema::{Column, Schema};
 
 pub use error::Error;
-pub use infer::CHAR_LENGTH_MAX;
+pub use infer::{CHAR_LENGTH_MAX, Mixed};
 pub use limits::Limits;
 pub use scan::DEPTH_MAX;
 pub use verdicts::{Rejected, VALUE_CHARS_MAX};
@@ -79,6 +79,26 @@ pub struct Decoded {
     pub rejected_total: usize,
     /// The system columns that the input had and that were left out.
     pub ignored: Vec<String>,
+    /// The new columns that are text because of single values.
+    pub notes: Vec<Note>,
+}
+
+/// That a new column is text because of a value, where other values are not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The column.
+    pub column: String,
+    /// The row, from 1, in the input's order.
+    pub row: usize,
+    /// The value, shortened.
+    pub value: String,
+}
+
+impl std::fmt::Display for Note {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { column, row, value } = self;
+        write!(f, "{column} is text because of row {row}: \"{value}\"")
+    }
 }
 
 /// Reads the rows of an input for a table with the known columns, or for a new table.
@@ -92,13 +112,27 @@ pub fn decode(
     known: Option<&Schema>,
     limits: &Limits,
 ) -> Result<Decoded, Error> {
+    decode_mixed(input, bytes, known, limits, Mixed::default())
+}
+
+/// The same, where it is said what becomes of a new column of a CSV with values of several sorts.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_mixed(
+    input: Input,
+    bytes: &[u8],
+    known: Option<&Schema>,
+    limits: &Limits,
+    mixed: Mixed,
+) -> Result<Decoded, Error> {
     if bytes.len() > limits.bytes_max {
         return Err(Error::too_large("bytes", limits.bytes_max));
     }
     match input {
         Input::Json => json::decode(text(bytes)?, known, limits),
         Input::Lines => json::decode_lines(text(bytes)?, known, limits),
-        Input::Csv => csv::decode(text(bytes)?, known, limits),
+        Input::Csv => csv::decode(text(bytes)?, known, limits, mixed),
         Input::ArrowStream => stream::decode(bytes, known, limits),
     }
 }

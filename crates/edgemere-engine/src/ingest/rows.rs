@@ -6,11 +6,13 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use arrow::array::new_null_array;
+
 use super::cell::Cell;
-use super::infer::{self, Texts};
+use super::infer::{self, Inferred, Texts};
 use super::keys::{Keys, Target};
-use super::verdicts::Verdicts;
-use super::{Decoded, Error, Limits, convert, names};
+use super::verdicts::{Verdicts, shorten};
+use super::{Decoded, Error, Limits, Note, convert, names};
 use crate::schema::{Column, Kind, Schema};
 
 /// In how many ways the keys of an input may be written, for each column that it may have.
@@ -39,6 +41,20 @@ struct Cells<'a> {
     cells: Vec<Cell<'a>>,
     /// The key that the last cell came from.
     key: usize,
+}
+
+impl Cells<'_> {
+    /// What is to be told of a type.
+    fn note(&self, inferred: &Inferred) -> Option<Note> {
+        let row = inferred.because?;
+        let value = self.cells.get(row).and_then(|cell| cell.kept()).unwrap_or_default();
+        Some(Note { column: self.name.clone(), row: row + 1, value: shorten(&value) })
+    }
+}
+
+/// Whether a field of a CSV says that there is no value.
+fn lacks_value(cell: Cell<'_>) -> bool {
+    matches!(cell, Cell::Text(text) if infer::is_no_value(text))
 }
 
 impl<'a> Rows<'a> {
@@ -162,25 +178,60 @@ impl<'a> Rows<'a> {
         let mut columns = Vec::with_capacity(self.columns.len());
         let mut arrays = Vec::with_capacity(self.columns.len());
         // The known columns come first, so that rows they reject say nothing about new ones.
+        let (mut notes, mut untyped) = (Vec::new(), Vec::new());
         for mut column in std::mem::take(&mut self.columns) {
             column.cells.resize(self.rows, Cell::Missing);
-            let Some(kind) = column.kind.or_else(|| self.infer(&column.cells, texts)) else {
+            let may_lack = matches!(texts, Texts::Fields(_));
+            let Some(kind) = column.kind.or_else(|| {
+                let inferred = self.infer(&column.cells, texts, may_lack)?;
+                notes.extend(column.note(&inferred));
+                Some(inferred.kind)
+            }) else {
+                untyped.extend(column.cells.contains(&Cell::Null).then_some(column.name));
                 continue;
             };
             let mut refuse = |row: usize, reason: &'static str| {
+            if may_lack && !matches!(kind, Kind::Char(_) | Kind::Varchar) {
+                column.cells.iter_mut().filter(|cell| lacks_value(**cell)).for_each(|cell| {
+                    *cell = Cell::Null;
+                });
+            }
                 let value = column.cells.get(row).and_then(|cell| cell.kept()).unwrap_or_default();
                 self.verdicts.refuse(row, Some(&column.name), &value, reason);
             };
             arrays.push(convert::array(kind, &column.cells, &mut refuse));
             columns.push(Column { name: column.name, kind });
         }
-        self.verdicts.decoded(self.known, columns, arrays, self.ignored)
+        // A table has a column. Rows that are nothing but nulls are kept all the same.
+        if columns.is_empty() {
+            for name in untyped {
+                arrays.push(new_null_array(&Kind::Varchar.arrow(), self.rows));
+                columns.push(Column { name, kind: Kind::Varchar });
+            }
+        }
+        let decoded = self.verdicts.decoded(self.known, columns, arrays, self.ignored)?;
+        Ok(Decoded { notes, ..decoded })
     }
 
-    fn infer(&self, cells: &[Cell<'a>], texts: Texts) -> Option<Kind> {
+    /// The type of a new column, from the rows that are left; `may_lack` says whether words may stand
+    /// for no value. A column of nothing but such words is text.
+    fn infer(&self, cells: &[Cell<'a>], texts: Texts, may_lack: bool) -> Option<Inferred> {
         let refused = self.verdicts.refused().iter();
-        let left = cells.iter().zip(refused).filter(|(_, refused)| !**refused);
-        infer::kind(left.map(|(cell, _)| *cell), texts)
+        let left = cells.iter().zip(refused).enumerate().filter(|(_, (_, refused))| !**refused);
+        let left = left.map(|(row, (cell, _))| (row, *cell));
+        let said = left.clone().filter(|(_, cell)| !(may_lack && lacks_value(*cell)));
+        let inferred = infer::infer(said, texts);
+        match inferred.map(|inferred| inferred.kind) {
+            // In a text column every word stands for itself.
+            Some(Kind::Char(_)) => infer::infer(left, texts),
+            // Nothing but such words: they may be words after all, and it is told.
+            None => {
+                let because = left.clone().find(|(_, cell)| cell.kept().is_some());
+                let because = because.map(|(row, _)| row);
+                infer::infer(left, texts).map(|inferred| Inferred { because, ..inferred })
+            }
+            Some(_) => inferred,
+        }
     }
 
     fn add_key(&mut self, place: usize, raw: &'a str, name: Cow<'a, str>) -> (usize, Target) {

@@ -19,6 +19,7 @@ mod doors;
 mod identity;
 mod import;
 mod import_kill;
+mod import_live;
 mod jobs;
 mod jobs_network;
 mod ledger;

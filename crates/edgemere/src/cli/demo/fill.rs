@@ -172,6 +172,7 @@ impl Piece {
             input: Input::Csv,
             body: body.into(),
             key: &key,
+            infer: false,
         };
         let start = Instant::now();
         loop {

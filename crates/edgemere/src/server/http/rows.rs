@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Path, State as Shared};
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use edgemere_command::ingest;
-use edgemere_engine::ingest::{Input, Rejected};
-use edgemere_engine::{Put, Rows};
+use edgemere_engine::ingest::{Input, Mixed, Note, Rejected};
+use edgemere_engine::{Column, Put, Rows};
 use serde_json::{Map, Value, json};
 
 use super::body;
@@ -25,6 +25,9 @@ const HEADERS_HINT: &str = "send the headers dbms and table, as in: curl -X PUT 
 /// Under which rows are sent again by somebody who did not hear that they are stored.
 const KEY_HEADER: &str = "idempotency-key";
 
+/// Whether a new column of a CSV is text when some of its values are of another sort than the others.
+const INFER: &str = "infer";
+
 /// The most characters of such a key.
 const KEY_CHARS_MAX: usize = 200;
 
@@ -34,11 +37,12 @@ const NO_HASH: &str = "0";
 /// EdgeLake's `PUT`: rows as JSON, with the database and the table in headers.
 pub(super) async fn put(
     Shared(state): Shared<Arc<State>>,
+    uri: Uri,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
     let stored = async {
-        let target = Target::of_headers(&headers)?;
+        let target = Target::of_headers(&headers, &uri)?;
         store(&state, "put", &headers, body, target).await
     };
     let reply = stored.await.map(|(put, hash)| {
@@ -49,26 +53,31 @@ pub(super) async fn put(
         reply.shift_insert(1, "AnyLog.hash".into(), hash.into());
         (status(&put), json_body(&Value::Object(reply))).into_response()
     });
+    let error = reply.as_ref().err().map(Failure::edgelake_text);
+    state.node.note_rest_call(principal(&state).name(), "PUT", error);
     or_failure(reply, &state, &Method::PUT, &headers)
 }
 
 /// Rows in any form that is known, by their content type.
-    let error = reply.as_ref().err().map(Failure::edgelake_text);
-    state.node.note_rest_call(principal(&state).name(), "PUT", error);
 pub(super) async fn ingest(
     Shared(state): Shared<Arc<State>>,
     Path((dbms, table)): Path<(String, String)>,
+    uri: Uri,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
     let stored = async {
         let (input, key) = (input_of(&headers)?, key_of(&headers)?);
-        let target = Target { dbms, table, input, key, is_file: false };
+        let mixed = mixed_of(&headers, &uri)?;
+        let target = Target { dbms, table, input, key, mixed, is_file: false };
         store(&state, "ingest", &headers, body, target).await
     };
-    let reply = stored.await;
-    let reply = reply
-        .map(|(put, _)| (status(&put), json_body(&Value::Object(report(&put)))).into_response());
+    let reply = stored.await.map(|(put, _)| {
+        let mut reply = report(&put);
+        // EdgeLake's reply to PUT has no place for it.
+        reply.extend(columns(&put));
+        (status(&put), json_body(&Value::Object(reply))).into_response()
+    });
     or_failure(reply, &state, &Method::POST, &headers)
 }
 
@@ -78,12 +87,13 @@ struct Target {
     table: String,
     input: Input,
     key: Option<String>,
+    mixed: Mixed,
     /// Whether they are known by their content.
     is_file: bool,
 }
 
 impl Target {
-    fn of_headers(headers: &HeaderMap) -> Result<Self, Failure> {
+    fn of_headers(headers: &HeaderMap, uri: &Uri) -> Result<Self, Failure> {
         let text =
             |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
         let need = |name: &str| {
@@ -109,7 +119,8 @@ impl Target {
             }
         };
         let key = if is_file { None } else { key_of(headers)? };
-        Ok(Self { dbms, table, input, key, is_file })
+        let mixed = mixed_of(headers, uri)?;
+        Ok(Self { dbms, table, input, key, mixed, is_file })
     }
 }
 
@@ -126,12 +137,12 @@ async fn store(
     let stored = execute::store(state, name, read, async move |rows: body::Rows| {
         // Who goes away leaves the rows to be stored, and the room that they take is held until then.
         let stored = tokio::spawn(async move {
-            let Target { dbms, table, input, key, is_file } = target;
+            let Target { dbms, table, input, key, mixed, is_file } = target;
             let (dbms, table, bytes) = (dbms.as_str(), table.as_str(), &*rows.bytes);
             match is_file {
-                true => ingest::put_file(&node, dbms, table, input, bytes).await,
+                true => ingest::put_file(&node, dbms, table, input, bytes, mixed).await,
                 false => {
-                    let rows = Rows { dbms, table, input, bytes, key: key.as_deref() };
+                    let rows = Rows { dbms, table, input, bytes, key: key.as_deref(), mixed };
                     Ok((ingest::put_rows(&node, rows).await?, NO_HASH.to_owned()))
                 }
             }
@@ -157,6 +168,22 @@ fn input_of(headers: &HeaderMap) -> Result<Input, Failure> {
             "send application/json, application/x-ndjson, text/csv or \
              application/vnd.apache.arrow.stream",
         )),
+    }
+}
+
+/// What the header or the URL's parameter `infer` says.
+fn mixed_of(headers: &HeaderMap, uri: &Uri) -> Result<Mixed, Failure> {
+    let header = headers.get(INFER).map(|value| value.to_str().unwrap_or("?").to_owned());
+    let pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+    let parameter = pairs.into_owned().find(|(key, _)| key == INFER).map(|(_, value)| value);
+    let said = parameter.or(header).map(|said| said.trim().to_ascii_lowercase());
+    match said.as_deref() {
+        None | Some("false") => Ok(Mixed::Reject),
+        Some("true" | "") => Ok(Mixed::Text),
+        Some(other) => {
+            let message = format!("\"{INFER}\" cannot be \"{other}\"; nothing was stored");
+            Err(Failure::bad_request(message, "send infer: true or infer: false"))
+        }
     }
 }
 
@@ -196,9 +223,23 @@ fn report(put: &Put) -> Map<String, Value> {
     if put.repeated {
         report.insert("repeated".into(), true.into());
     }
+    if !put.notes.is_empty() {
+        let note = |note: &Note| {
+            let Note { column, row, value } = note;
+            json!({ "column": column, "row": row, "value": value, "note": note.to_string() })
+        };
+        report.insert("notes".into(), put.notes.iter().map(note).collect());
+    }
     if put.rejected_total > 0 {
         report.insert("rejected".into(), put.rejected_total.into());
         report.insert("rows".into(), put.rejected.iter().map(rejected).collect());
     }
     report
+}
+
+/// The columns of a table that was made for the rows, or that has new ones since.
+fn columns(put: &Put) -> Option<(String, Value)> {
+    let column = |column: &Column| json!({ "name": column.name, "type": column.kind.sql() });
+    let columns = put.changed.as_ref()?.columns.iter().map(column).collect();
+    Some((if put.is_new { "created" } else { "columns" }.into(), columns))
 }

@@ -13,7 +13,7 @@
 //! input as a whole is refused only when it cannot be read.
 //!
 //! # Rules
-//! - **Names** are trimmed and in lower case; what is not a letter, a digit or `_` becomes `_`. Two
+//! - **Names** are made plain: see `names`. Two
 //!   keys of one object that become the same name reject the row; in a CSV header or an Arrow schema
 //!   they refuse the input. The same key twice in one object: the last one holds.
 //! - **System columns** in the input, from rows that were read before, are left out and listed.
@@ -135,6 +135,13 @@ pub fn decode_mixed(
         Input::Csv => csv::decode(text(bytes)?, known, limits, mixed),
         Input::ArrowStream => stream::decode(bytes, known, limits),
     }
+}
+
+/// The plain names that a column of that name may have: the one it gets, and the one that it got before.
+pub(crate) fn plain_names(name: &str) -> Vec<String> {
+    let mut names = vec![names::plain(name), names::plain_before(name)];
+    names.dedup();
+    names
 }
 
 /// Whether a text is one JSON value: where it is not, in bytes, and why.

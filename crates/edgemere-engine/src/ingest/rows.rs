@@ -101,7 +101,8 @@ impl<'a> Rows<'a> {
 
     /// Where the values of a key go; a column is added if there is none of that name.
     pub(super) fn target(&mut self, key: &str) -> Target {
-        let name = match names::column_name(key, self.limits.name_chars_max) {
+        let is_known = |name: &str| self.by_name.contains_key(name);
+        let name = match names::column_name(key, self.limits.name_chars_max, is_known) {
             Ok(name) => name,
             Err(reason) => return Target::Refused(reason),
         };
@@ -177,8 +178,8 @@ impl<'a> Rows<'a> {
     pub(super) fn decoded(mut self, texts: Texts) -> Result<Decoded, Error> {
         let mut columns = Vec::with_capacity(self.columns.len());
         let mut arrays = Vec::with_capacity(self.columns.len());
-        // The known columns come first, so that rows they reject say nothing about new ones.
         let (mut notes, mut untyped) = (Vec::new(), Vec::new());
+        // The known columns come first, so that rows they reject say nothing about new ones.
         for mut column in std::mem::take(&mut self.columns) {
             column.cells.resize(self.rows, Cell::Missing);
             let may_lack = matches!(texts, Texts::Fields(_));
@@ -190,12 +191,12 @@ impl<'a> Rows<'a> {
                 untyped.extend(column.cells.contains(&Cell::Null).then_some(column.name));
                 continue;
             };
-            let mut refuse = |row: usize, reason: &'static str| {
             if may_lack && !matches!(kind, Kind::Char(_) | Kind::Varchar) {
                 column.cells.iter_mut().filter(|cell| lacks_value(**cell)).for_each(|cell| {
                     *cell = Cell::Null;
                 });
             }
+            let mut refuse = |row: usize, reason: &'static str| {
                 let value = column.cells.get(row).and_then(|cell| cell.kept()).unwrap_or_default();
                 self.verdicts.refuse(row, Some(&column.name), &value, reason);
             };

@@ -44,7 +44,7 @@ pub(super) fn decode(
 fn rows(bytes: &[u8], known: Option<&Schema>, limits: &Limits) -> Result<Decoded, Error> {
     lengths::check(bytes, limits)?;
     let batch = read(bytes, limits)?;
-    let (mut sources, ignored) = sources(&batch, limits)?;
+    let (mut sources, ignored) = sources(&batch, known, limits)?;
     let mut verdicts = Verdicts::new(limits);
     verdicts.add_rows(batch.num_rows());
     let (mut columns, mut arrays) = (Vec::new(), Vec::new());
@@ -104,19 +104,25 @@ struct Source {
 }
 
 /// The columns of the stream by name, and the system columns among them.
-fn sources(batch: &RecordBatch, limits: &Limits) -> Result<(Vec<Source>, Vec<String>), Error> {
+fn sources(
+    batch: &RecordBatch,
+    known: Option<&Schema>,
+    limits: &Limits,
+) -> Result<(Vec<Source>, Vec<String>), Error> {
     let (mut sources, mut ignored) = (Vec::<Source>::new(), Vec::new());
     let schema = batch.schema();
     for (place, (field, array)) in schema.fields().iter().zip(batch.columns()).enumerate() {
         let named =
             |reason| Error::Name { position: place + 1, name: field.name().clone(), reason };
-        let name = names::column_name(field.name(), limits.name_chars_max).map_err(named)?;
+        let is_known = |name: &str| known.is_some_and(|known| known.position(name).is_some());
+        let name = names::column_name(field.name(), limits.name_chars_max, is_known);
+        let name = name.map_err(named)?;
         if names::is_system(&name) {
             ignored.push(name);
             continue;
         }
         if sources.iter().any(|source| source.name == name) {
-            let first = first_named(&schema, &name, limits);
+            let first = first_named(&schema, &name);
             return Err(Error::SameName { first, second: field.name().clone() });
         }
         let json_max = limits.bytes_max.saturating_mul(JSON_GROWTH_MAX);
@@ -127,10 +133,8 @@ fn sources(batch: &RecordBatch, limits: &Limits) -> Result<(Vec<Source>, Vec<Str
     Ok((sources, ignored))
 }
 
-fn first_named(schema: &ArrowSchema, name: &str, limits: &Limits) -> String {
-    let is = |field: &&FieldRef| {
-        names::column_name(field.name(), limits.name_chars_max).as_deref() == Ok(name)
-    };
+fn first_named(schema: &ArrowSchema, name: &str) -> String {
+    let is = |field: &&FieldRef| super::plain_names(field.name()).iter().any(|one| one == name);
     schema.fields().iter().find(is).map(|field| field.name().clone()).unwrap_or_default()
 }
 

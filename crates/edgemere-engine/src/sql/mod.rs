@@ -22,6 +22,7 @@ mod arrow_stream;
 mod batch;
 mod bounds;
 mod catalog;
+mod column_names;
 mod common;
 mod dialect;
 mod error;
@@ -208,7 +209,6 @@ impl Sql {
         Self { tables, remote, known, ..self.clone() }
     }
 
-    /// The same SQL, on behalf of somebody whom [`Queries`] shows.
     /// The same SQL, with the tables of another placement. Plans are not shared with it.
     #[must_use]
     pub fn on_tables_of(&self, placement: Arc<dyn Placement>) -> Self {
@@ -216,6 +216,7 @@ impl Sql {
         Self { tables, known, ..self.clone() }
     }
 
+    /// The same SQL, on behalf of somebody whom [`Queries`] shows.
     #[must_use]
     pub fn asked_by(&self, caller: &str) -> Self {
         Self { caller: caller.into(), ..self.clone() }

@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
 use super::error::Error;
 use super::tables::Tables;
 use super::views::Names;
-use super::{bounds, membership, size, statement_size};
+use super::{bounds, column_names, membership, size, statement_size};
 
 /// The plan of a statement that only reads.
 pub(super) async fn plan(names: Names<'_>, statement: Statement) -> Result<LogicalPlan, Error> {
@@ -28,7 +28,7 @@ pub(super) async fn plan(names: Names<'_>, statement: Statement) -> Result<Logic
     let statement = DfStatement::Statement(Box::new(statement));
     names.resolve(&statement).await?;
     let state = names.session.state_in(names.dbms);
-    let plan = state.statement_to_plan(statement).await.map_err(plan_error)?;
+    let plan = column_names::plan(&state, statement).await?;
     let plan = bounds::bounded_plan(plan).map_err(Error::Plan)?;
     size::check(&plan)?;
     // The statement is a query by its grammar; this proves it of everything inside.
@@ -128,7 +128,7 @@ pub(super) fn unknown_table(known: &dyn Tables, dbms: &str, table: &str) -> Erro
     Error::UnknownTable { dbms: dbms.to_owned(), table: table.to_owned(), near, known }
 }
 
-fn plan_error(error: DataFusionError) -> Error {
+pub(super) fn plan_error(error: DataFusionError) -> Error {
     match error.find_root() {
         DataFusionError::SchemaError(schema, _) => match schema.as_ref() {
             SchemaError::FieldNotFound { field, valid_fields } => Error::UnknownColumn {

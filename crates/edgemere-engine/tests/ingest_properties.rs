@@ -12,7 +12,7 @@ use arrow::datatypes::{
     TimestampMicrosecondType,
 };
 use arrow::ipc::writer::StreamWriter;
-use edgemere_engine::ingest::{Input, Limits, decode};
+use edgemere_engine::ingest::{Input, Limits, Mixed, decode, decode_mixed};
 use edgemere_engine::schema::{Kind, Schema};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -265,6 +265,10 @@ proptest! {
         let text = writer.into_inner().unwrap();
         let decoded = decode(Input::Csv, &text, None, &Limits::default()).unwrap();
         prop_assert_eq!(decoded.accepted + decoded.rejected_total, rows.len());
+        let again = decode(Input::Csv, &text, Some(&decoded.schema), &Limits::default()).unwrap();
+        prop_assert_eq!(&again.batch, &decoded.batch);
+        let limits = Limits::default();
+        let decoded = decode_mixed(Input::Csv, &text, None, &limits, Mixed::Text).unwrap();
         prop_assert_eq!(decoded.accepted, rows.iter().filter(|row| row.len() == 2).count());
         let again = decode(Input::Csv, &text, Some(&decoded.schema), &Limits::default()).unwrap();
         prop_assert_eq!(&again.batch, &decoded.batch);

@@ -10,7 +10,7 @@
 //! - other texts: `char(N)` when all are N characters long, from 1 to [`CHAR_LENGTH_MAX`], else
 //!   `varchar`;
 //! - lists and objects, or a mix of the above: `varchar`;
-//! - nothing but nulls: no type yet. The column comes with its first value.
+//! - nothing but nulls: no type. A column of a CSV comes with its first value.
 //!
 //! A text of JSON is never a number or a boolean. A field of a CSV is if it is written as in JSON, so
 //! that `007` and `+49` stay text, and make their column text.

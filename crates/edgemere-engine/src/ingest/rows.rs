@@ -183,12 +183,16 @@ impl<'a> Rows<'a> {
         for mut column in std::mem::take(&mut self.columns) {
             column.cells.resize(self.rows, Cell::Missing);
             let may_lack = matches!(texts, Texts::Fields(_));
-            let Some(kind) = column.kind.or_else(|| {
-                let inferred = self.infer(&column.cells, texts, may_lack)?;
-                notes.extend(column.note(&inferred));
-                Some(inferred.kind)
-            }) else {
-                untyped.extend(column.cells.contains(&Cell::Null).then_some(column.name));
+            let has_null = column.cells.contains(&Cell::Null);
+            let inferred = match column.kind {
+                None => self.infer(&column.cells, texts, may_lack),
+                Some(_) => None,
+            };
+            notes.extend(inferred.and_then(|inferred| column.note(&inferred)));
+            let kind = column.kind.or(inferred.map(|inferred| inferred.kind));
+            // A null of JSON is text, as EdgeLake has it; a CSV has all of its columns in every row.
+            let Some(kind) = kind.or((has_null && !may_lack).then_some(Kind::Varchar)) else {
+                untyped.extend(has_null.then_some(column.name));
                 continue;
             };
             if may_lack && !matches!(kind, Kind::Char(_) | Kind::Varchar) {

@@ -216,7 +216,9 @@ async fn rows_with_a_key_are_stored_once_and_answered_the_same_again() {
         ingest(&node, "t", "application/json", body).header("idempotency-key", key)
     };
     let body = r#"[{"n": 1}, {"n": 2}]"#;
-    assert_eq!(reply(keyed("a", body)).await, (200, json!({ "stored": 2 })));
+    let created = json!([{ "name": "n", "type": "int" }]);
+    let first = (200, json!({ "stored": 2, "created": created }));
+    assert_eq!(reply(keyed("a", body)).await, first);
     let again = (200, json!({ "stored": 2, "repeated": true }));
     assert_eq!(reply(keyed("a", body)).await, again);
     assert_eq!(reply(keyed("b", body)).await, (200, json!({ "stored": 2 })));

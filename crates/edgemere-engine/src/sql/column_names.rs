@@ -2,7 +2,7 @@
 //! `air_temp_c`, and a query may name it in either way.
 //!
 //! A statement is planned as it is written first. Only a column in quotes that is not there, and whose
-//! plain name is that of exactly one column in its place, is taken for that one. A result keeps the name
+//! plain name a column in its place has, is taken for that one. A result keeps the name
 //! that it was asked by.
 
 use std::ops::ControlFlow;
@@ -35,31 +35,26 @@ pub(super) async fn plan(
             _ => None,
         };
         let planned = state.statement_to_plan(statement).await.map_err(plan_error);
-        let (Err(Error::UnknownColumn { column, known, .. }), Some(mut kept)) = (&planned, kept)
-        else {
-            return planned;
+        let Some(mut kept) = kept else { return planned };
+        let (column, known) = match &planned {
+            Err(Error::UnknownColumn { column, known, .. }) => (column, known),
+            _ => return planned,
         };
         // The second time it stands in an ORDER BY, and is not among the results.
         let times = renamed.iter().filter(|name| *name == column).count();
-        let Some(plain) = plain(column, known).filter(|_| times < 2 && renamed.len() < NAMES_MAX)
-        else {
-            return planned;
-        };
+        let found = plain(column, known).filter(|_| times < 2 && renamed.len() < NAMES_MAX);
+        let Some(plain) = found else { return planned };
         let mut rename =
-            Rename { name: column, plain: &plain, in_order: times > 0, orders: vec![] };
-        let _ = kept.visit(&mut rename);
+            Rename { name: column, plain: &plain, in_order: times > 0, orders: vec![], depth: 0 };
+        let _ = VisitMut::visit(&mut kept, &mut rename);
         renamed.push(column.clone());
         statement = DfStatement::Statement(kept);
     }
 }
 
-/// The one column whose plain name a name has.
+/// The plain name of a name that a column has. Where two tables have it, planning says so.
 fn plain(name: &str, known: &[String]) -> Option<String> {
-    plain_names(name).into_iter().find_map(|plain| {
-        let mut same = known.iter().filter(|column| **column == plain);
-        // The same name twice is a column of two tables, and is ambiguous.
-        same.next().filter(|_| same.next().is_none()).cloned()
-    })
+    plain_names(name).into_iter().find(|plain| known.contains(plain))
 }
 
 /// Whether a statement has names in quotes that no column has.
@@ -100,6 +95,8 @@ struct Rename<'a> {
     in_order: bool,
     /// What the queries around are ordered by, which is not looked at meanwhile.
     orders: Vec<Option<OrderBy>>,
+    /// How many queries stand around, this one too.
+    depth: usize,
 }
 
 impl Rename<'_> {
@@ -112,6 +109,7 @@ impl VisitorMut for Rename<'_> {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        self.depth += 1;
         if !self.in_order {
             self.orders.push(query.order_by.take());
         }
@@ -119,13 +117,19 @@ impl VisitorMut for Rename<'_> {
     }
 
     fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        self.depth -= 1;
         if !self.in_order {
             query.order_by = self.orders.pop().flatten();
         }
         ControlFlow::Continue(())
     }
 
+    /// The results of the whole statement have the names they were asked by. Those of a query inside
+    /// have plain ones, as everything that names them has by then.
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        if self.depth > 1 {
+            return ControlFlow::Continue(());
+        }
         for item in &mut select.projection {
             if let SelectItem::UnnamedExpr(expr) = item
                 && self.is_meant(expr)

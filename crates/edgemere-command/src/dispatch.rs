@@ -19,6 +19,7 @@ use crate::language::options::Output;
 use crate::language::script;
 use crate::node::Node;
 use crate::peers::TIMEOUT;
+use crate::placement::is_elsewhere;
 use crate::principal::Principal;
 use crate::reply::{Body, Reply};
 use crate::variables::{RequestVariables, Scope};
@@ -84,7 +85,8 @@ pub struct Request {
     pub principal: Principal,
     /// The REST method it came with, when it came over REST.
     pub method: Option<Method>,
-    /// The nodes that it is for; none is this node.
+    /// The nodes that it is for. Without any it is for this node, and a query on a database that this node
+    /// has nothing of is for the network.
     pub destination: Option<String>,
     /// Whether the answers of some nodes will do when others do not answer.
     pub subset: bool,
@@ -204,6 +206,11 @@ pub fn parse(text: &str) -> Result<Command, Error> {
     Command::from_text(text)
 }
 
+/// Whether a command that names no nodes asks the network: a query on a database that only others have.
+pub(crate) fn is_for_network(node: &Node, command: &Command) -> bool {
+    command.database().is_some_and(|dbms| is_elsewhere(node, dbms))
+}
+
 async fn run(
     node: &Arc<Node>,
     request: &Request,
@@ -216,8 +223,8 @@ async fn run(
     let delivery = Delivery { subset: request.subset, timeout: request.timeout };
     let principal = &request.principal;
     let own = RequestVariables::default();
-    let context =
-        Context { node, principal, delivery, on_network: false, scripts: 0, own: Some(&own) };
+    let on_network = request.destination.is_none() && is_for_network(node, command);
+    let context = Context { node, principal, delivery, on_network, scripts: 0, own: Some(&own) };
     for line in request.assignments.iter().flat_map(|text| script::lines(text)) {
         Command::assignment(&line.text)?.assign_to(&own, &context).await?;
     }

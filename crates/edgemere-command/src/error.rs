@@ -1,14 +1,16 @@
 //! What can go wrong with a command, and the one classification that decides everything outside:
 //! the process's exit code, the HTTP status and what an agent is told.
 
+mod door;
 mod hint;
 mod kind;
 
 use std::ops::Range;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+pub use self::door::{Door, Hint};
 pub use self::kind::Kind;
 use crate::code::{
     Code, engine_code, engine_kind, job_code, job_kind, ledger_code, ledger_kind, sql_code,
@@ -474,7 +476,10 @@ impl Error {
         object.insert("err_text".into(), code.text.into_owned().into());
         object.insert("local_msg".into(), message.into());
         if let Some(hint) = self.hint() {
-            object.insert("hint".into(), hint.into());
+            object.insert("hint".into(), hint.at(Door::Rest).into());
+            if !hint.is_text() {
+                object.insert("next".into(), json!(hint));
+            }
         }
         object
     }

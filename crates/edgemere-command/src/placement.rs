@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::destination::address_of;
 use crate::lookup;
+use crate::node::Node;
 
 /// The tables of a ledger.
 #[derive(Debug)]
@@ -39,6 +40,18 @@ impl Placement for Places {
             parts: operators.iter().filter_map(|operator| part(operator)).collect(),
         })
     }
+}
+
+/// Whether a query whose caller names no nodes is for the network: this node has nothing of its database,
+/// and the ledger has tables of it. A node with tables of its own answers for itself, as EdgeLake's does.
+pub(crate) fn is_elsewhere(node: &Node, dbms: &str) -> bool {
+    let storage = node.engine().storage();
+    let has_own = || {
+        storage.is_disconnected(dbms)
+            || !storage.tables(dbms).is_empty()
+            || !storage.views(dbms).is_empty()
+    };
+    !has_own() && !Places(node.ledger().clone()).tables(dbms).is_empty()
 }
 
 /// What an operator holds. Rows are not copied between operators, so each holds a part of its own,

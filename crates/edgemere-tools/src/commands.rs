@@ -4,7 +4,7 @@
 use edgemere_command::results::{self, Budget, ResultRows};
 use edgemere_command::sql::ResultColumn;
 use edgemere_command::sync::LedgerAge;
-use edgemere_command::{Error, INTERNAL_MESSAGE, Kind, Principal, Rendered, Request};
+use edgemere_command::{Door, Error, INTERNAL_MESSAGE, Kind, Principal, Rendered, Request};
 use futures_util::stream::BoxStream;
 use mcp_serve::BoxFuture;
 
@@ -132,6 +132,7 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self { kind: error.kind(), message: error.message(), hint: error.hint() }
+        let hint = error.hint().map(|hint| hint.at(Door::Agent));
+        Self { kind: error.kind(), message: error.message(), hint }
     }
 }

@@ -5,9 +5,10 @@ mod ingest;
 use std::time::Duration;
 
 use anyhow::Context;
-use edgemere_command::{Access, Kind, Media, Method};
+use edgemere_command::{Access, Door, Hint, Kind, Media, Method};
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{RequestBuilder, Response, StatusCode, Url};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -53,6 +54,8 @@ fn callers_access() -> Option<Access> {
 pub(crate) struct Client {
     http: reqwest::Client,
     url: Url,
+    /// In whose words the next step after a failure is said.
+    door: Door,
 }
 
 /// What a node answered.
@@ -93,7 +96,13 @@ impl Client {
         // Nodes are asked directly: a proxy would not reach this machine's own addresses.
         let http = reqwest::Client::builder().no_proxy().connect_timeout(CONNECT_TIMEOUT);
         let http = http.default_headers(limit.into_iter().collect());
-        Ok(Self { http: http.build().context("cannot make an HTTP client")?, url })
+        let http = http.build().context("cannot make an HTTP client")?;
+        Ok(Self { http, url, door: Door::Cli })
+    }
+
+    /// The same, for callers who come through another door than the command line.
+    pub(crate) fn at_door(self, door: Door) -> Self {
+        Self { door, ..self }
     }
 
     /// Asks, and gives the answer.
@@ -236,7 +245,10 @@ impl Client {
         // The id is what finds the details in the node's log.
         let id = text("request_id").filter(|_| kind == Kind::Internal);
         let id_hint = id.map(|id| format!("the node's log has it under the request {id}"));
-        Failure { hint: text("hint").or(id_hint), ..Failure::new(kind, message) }
+        // A step that doors say differently is said in the words of this one.
+        let next = error.get("next").and_then(|next| Hint::deserialize(next).ok());
+        let next = next.map(|next| next.at(self.door));
+        Failure { hint: next.or(text("hint")).or(id_hint), ..Failure::new(kind, message) }
     }
 }
 

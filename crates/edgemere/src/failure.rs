@@ -4,7 +4,7 @@
 use std::fmt;
 use std::io;
 
-use edgemere_command::{Kind, Span};
+use edgemere_command::{Door, Kind, Span};
 use edgemere_engine::storage;
 
 use crate::server::{BadKey, BadTools, CannotListen, NoAddress, NoKey, NotLoopback};
@@ -41,7 +41,7 @@ impl Failure {
     /// That the text of a command is wrong, with the place in it.
     pub(crate) fn of_command(error: edgemere_command::Error, text: &str) -> Self {
         let place = error.at().map(|at| (text.to_owned(), at));
-        let (kind, hint) = (error.kind(), error.hint());
+        let (kind, hint) = (error.kind(), said(&error));
         Self { kind, message: chain(&anyhow::Error::new(error)), place, hint }
     }
 
@@ -86,7 +86,7 @@ fn chain(error: &anyhow::Error) -> String {
 
 fn classify(error: anyhow::Error) -> (Kind, Option<String>) {
     if let Some(error) = error.downcast_ref::<edgemere_command::Error>() {
-        return (error.kind(), error.hint());
+        return (error.kind(), said(error));
     }
     if error.is::<NotLoopback>() {
         return (Kind::Input, Some(NOT_LOOPBACK_HINT.into()));
@@ -113,7 +113,12 @@ fn classify(error: anyhow::Error) -> (Kind, Option<String>) {
             Err(error) => error.downcast::<storage::Error>().map(edgemere_command::Error::from),
         },
     };
-    error.map_or((Kind::Internal, None), |error| (error.kind(), error.hint()))
+    error.map_or((Kind::Internal, None), |error| (error.kind(), said(&error)))
+}
+
+/// The next step, in the words of the command line.
+fn said(error: &edgemere_command::Error) -> Option<String> {
+    error.hint().map(|hint| hint.at(Door::Cli))
 }
 
 const NOT_LOOPBACK_HINT: &str = "use an address of this machine alone, as 127.0.0.1: a node has no way yet to tell callers \

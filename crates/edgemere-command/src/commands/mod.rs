@@ -302,6 +302,15 @@ impl Command {
         self.0.output()
     }
 
+    /// The database of the query that it asks; none when it asks none.
+    pub(crate) fn database(&self) -> Option<&str> {
+        match &self.0 {
+            Any::Sql(sql) => Some(sql.database()),
+            Any::QueryExplain(explain) => explain.database(),
+            _ => None,
+        }
+    }
+
     /// The query that it asks; none when it is another command.
     pub(crate) fn asked_query(&self) -> Option<AskedQuery<'_>> {
         match &self.0 {

@@ -153,6 +153,11 @@ Two formats are for programs that must know when they have all rows: \"batch\" c
 }
 
 impl Sql {
+    /// The database that it asks.
+    pub(super) fn database(&self) -> &str {
+        &self.dbms
+    }
+
     /// The query, for a node that is asked in its own language.
     pub(crate) fn asked(&self) -> AskedQuery<'_> {
         let pairs = self.options.pairs().iter();

@@ -84,7 +84,11 @@ impl From<Refused> for Unsendable {
 
 impl From<Error> for Unsendable {
     fn from(error: Error) -> Self {
-        Self { message: error.message(), hint: error.hint(), kind: error.kind() }
+        Self {
+            message: error.message(),
+            hint: error.hint().map(|hint| hint.to_string()),
+            kind: error.kind(),
+        }
     }
 }
 

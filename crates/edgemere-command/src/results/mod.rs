@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 
 pub(crate) use self::kept::Kept;
 use crate::destination::{Delivery, Destination};
-use crate::dispatch::{Context, Outcome, Request, reply_to};
+use crate::dispatch::{Context, Outcome, Request, is_for_network, reply_to};
 use crate::error::Error;
 use crate::format::rows::{self, Rows};
 use crate::format::{Format, Rendered, render};
@@ -150,7 +150,10 @@ pub async fn columns(
 ) -> Result<Option<Vec<ResultColumn>>, Error> {
     let command = request.command.parsed()?;
     let destination = request.destination.as_deref().map(Destination::from_text).transpose()?;
-    let on_network = destination.is_some_and(|destination| destination.is_network());
+    let on_network = match destination {
+        Some(destination) => destination.is_network(),
+        None => is_for_network(node, command),
+    };
     let delivery = Delivery { subset: request.subset, timeout: request.timeout };
     let principal = &request.principal;
     let context = Context { node, principal, delivery, on_network, scripts: 0, own: None };

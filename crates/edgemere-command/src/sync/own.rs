@@ -84,7 +84,7 @@ pub async fn publish_position(node: &Arc<Node>) -> Result<(), Error> {
 /// Adds them when the node has got the master's ledger for the first time since its start.
 pub(super) async fn join(node: &Arc<Node>) {
     if let Err(error) = register(node).await {
-        let (reason, hint) = (error.message(), error.hint());
+        let (reason, hint) = (error.message(), error.hint().map(|hint| hint.to_string()));
         tracing::error!(reason, hint, "the node's own policies are not in the network's ledger");
     }
 }

@@ -456,7 +456,9 @@ impl Peers for Network {
             let node = self.find(address)?;
             let peer = Principal::new("a node", Access::Admin);
             let principal = peer.on_behalf_of(Some((caller.name(), caller.access())));
-            let request = Request::new(command, principal);
+            // As on the network port: the other node has decided who is asked.
+            let destination = Some("local".to_owned());
+            let request = Request { destination, ..Request::new(command, principal) };
             execute(&node, &request).await.result.map_err(|error| told(address, &error))
         }
         .boxed()

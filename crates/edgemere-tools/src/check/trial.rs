@@ -249,7 +249,8 @@ impl Trial<'_> {
                     let at = at.start.checked_sub(before)?..at.end.saturating_sub(before);
                     printed.origin(&at)
                 });
-                let hint = self.word_hint(&error, text).or_else(|| error.hint());
+                let hint = self.word_hint(&error, text);
+                let hint = hint.or_else(|| error.hint().map(|hint| hint.to_string()));
                 self.wrong(range, format!("not a command: {error}"), hint);
                 None
             }

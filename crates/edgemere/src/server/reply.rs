@@ -3,9 +3,11 @@
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use edgemere_command::{Content, Error, INTERNAL_MESSAGE, Kind, Media, Rendered};
-use futures_util::TryStreamExt;
-use serde_json::{Map, Value};
+use edgemere_command::{
+    Content, Door, Error, Hint, INTERNAL_MESSAGE, Kind, Media, Rendered, Sources,
+};
+use futures_util::{Stream, TryStreamExt};
+use serde_json::{Map, Value, json};
 
 use super::auth::PROTOCOL;
 
@@ -27,7 +29,7 @@ pub(super) struct Failure {
     code: u16,
     text: String,
     message: String,
-    hint: Option<String>,
+    hint: Option<Hint>,
     column: Option<usize>,
     /// The HTTP status, where the kind alone says too little a closer one.
     status: u16,
@@ -105,7 +107,7 @@ impl Failure {
     }
 
     fn own(kind: Kind, (code, text): (u16, &str), message: String, hint: Option<&str>) -> Self {
-        let hint = hint.map(String::from);
+        let hint = hint.map(Hint::from);
         let (status, text) = (kind.http_status(), text.into());
         let (column, retry_after_s) = (None, None);
         Self { kind, code, text, message, hint, column, status, retry_after_s }
@@ -140,7 +142,12 @@ impl Failure {
         add("err_code", self.code.into());
         add("err_text", self.text.into());
         add("local_msg", message.into());
-        self.hint.map(|hint| add("hint", hint.into()));
+        if let Some(hint) = &self.hint {
+            add("hint", hint.at(Door::Rest).into());
+            if !hint.is_text() {
+                add("next", json!(hint));
+            }
+        }
         self.column.map(|column| add("column", column.into()));
         request_id.map(|id| add("request_id", id.into()));
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -156,7 +163,8 @@ impl Failure {
 /// What an agent is told of it.
 impl From<Failure> for edgemere_tools::Failure {
     fn from(failure: Failure) -> Self {
-        Self::new(failure.kind, failure.message, failure.hint)
+        let hint = failure.hint.map(|hint| hint.at(Door::Agent));
+        Self::new(failure.kind, failure.message, hint)
     }
 }
 
@@ -191,7 +199,29 @@ pub(super) const LEDGER_AGE_HEADER: &str = "edgemere-ledger-age";
 
 /// A command's answer.
 pub(super) fn answer(rendered: Rendered) -> Response {
-    let content_type = match rendered.media {
+    let body = match rendered.content {
+        Content::Whole(text) => Body::from(text),
+        Content::Value(value) => Body::from(value.to_string()),
+        Content::Stream(pieces) => Body::from_stream(cut_off(pieces)),
+    };
+    head(rendered.media, &rendered.sources, body)
+}
+
+/// The pieces of a reply, which is cut off where one of them fails, so that it does not look whole. What
+/// came before is sent first, which happens when there is nothing more for a moment.
+pub(super) fn cut_off(
+    pieces: impl Stream<Item = Result<Vec<u8>, Error>>,
+) -> impl Stream<Item = Result<Vec<u8>, Error>> {
+    pieces.or_else(async |error| {
+        tracing::warn!(error = error.message(), "a reply was cut off");
+        tokio::task::yield_now().await;
+        Err(error)
+    })
+}
+
+/// A reply with what it is, and whose rows are in it.
+pub(super) fn head(media: Media, sources: &Sources, body: Body) -> Response {
+    let content_type = match media {
         Media::Text => "text/plain; charset=utf-8",
         Media::Json => "application/json",
         Media::Ndjson => "application/x-ndjson",
@@ -200,18 +230,7 @@ pub(super) fn answer(rendered: Rendered) -> Response {
         Media::ArrowStream => "application/vnd.apache.arrow.stream",
         Media::Parquet => "application/vnd.apache.parquet",
     };
-    let (asked, missing) = (rendered.sources.asked(), rendered.sources.missing());
-    let body = match rendered.content {
-        Content::Whole(text) => Body::from(text),
-        Content::Value(value) => Body::from(value.to_string()),
-        Content::Stream(pieces) => Body::from_stream(pieces.or_else(async |error| {
-            // The reply is cut off in the middle, so that it does not look whole. What came before is
-            // sent first, which happens when there is nothing more for a moment.
-            tracing::warn!(error = error.message(), "a reply was cut off");
-            tokio::task::yield_now().await;
-            Err(error)
-        })),
-    };
+    let (asked, missing) = (sources.asked(), sources.missing());
     let content_type = [(header::CONTENT_TYPE, HeaderValue::from_static(content_type))];
     let mut reply = (content_type, body).into_response();
     for (header, names) in [(ASKED_HEADER, asked), (MISSING_HEADER, missing)] {

@@ -88,7 +88,7 @@ fn parse_timeout(value: &str) -> Result<Duration, Failure> {
 }
 
 /// The pairs of a URL's query. EdgeLake's clients separate them with `?` as well as with `&`.
-fn query_pairs(query: &str) -> Vec<(String, String)> {
+pub(super) fn query_pairs(query: &str) -> Vec<(String, String)> {
     form_urlencoded::parse(query.replace('?', "&").as_bytes()).into_owned().collect()
 }
 

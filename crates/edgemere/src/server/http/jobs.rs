@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use axum::Json;
-use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State as Shared};
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use edgemere_command::jobs;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::asked;
 use super::rest::{principal, request_id};
 use super::sql::{Mode, format_of, options};
 use crate::server::execute::measured;
@@ -27,24 +27,17 @@ pub(super) struct Question {
     dbms: String,
     sql: String,
     /// How many seconds it may take.
+    #[serde(default, deserialize_with = "asked::number")]
     max_time: Option<u64>,
-    /// Whose rows are asked.
-    #[serde(default)]
-    destination: Destination,
+    /// The same, under the name that it has in other requests.
+    #[serde(default, deserialize_with = "asked::number")]
+    timeout: Option<u64>,
+    /// Whose rows are asked: `network` or `local`.
+    #[serde(default, deserialize_with = "asked::text")]
+    destination: Option<String>,
     /// Whether the rows of some operators will do when others do not answer.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "asked::flag")]
     subset: bool,
-}
-
-/// Whose rows a query asks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Destination {
-    /// This node's.
-    #[default]
-    Local,
-    /// Those of all operators.
-    Network,
 }
 
 /// How rows are to look: as `POST /api/v1/sql` has it.
@@ -59,16 +52,16 @@ pub(super) struct Looks {
 /// Begins a job.
 pub(super) async fn start(
     Shared(state): Shared<Arc<State>>,
+    uri: Uri,
     headers: HeaderMap,
-    question: Result<Json<Question>, JsonRejection>,
+    body: asked::Body,
 ) -> Response {
     let started = async {
-        let Json(question) = question.map_err(|error| Failure::bad_json(error.body_text()))?;
-        let options = options("ndjson", &[("max_time", question.max_time)]);
+        let question: Question = asked::asked(&headers, &uri, Some(body))?;
+        let options = options("ndjson", &[("max_time", question.max_time.or(question.timeout))]);
         let (dbms, sql) = (question.dbms.as_str(), question.sql.as_str());
-        let on_network = question.destination == Destination::Network;
-        let subset = question.subset;
-        let asked = jobs::Question { dbms, options: &options, sql, on_network, subset };
+        let (destination, subset) = (question.destination.as_deref(), question.subset);
+        let asked = jobs::Question { dbms, options: &options, sql, destination, subset };
         let principal = principal(&state);
         measured(&state, "job start", jobs::start(&state.node, &principal, &asked)).await
     };

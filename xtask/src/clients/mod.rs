@@ -52,6 +52,7 @@ const ALL: &[Transport] = &[Transport::Stdio, Transport::Remote, Transport::Http
 const CLIENTS: &[Client] = &[
     Client { name: "python1", transports: ALL, drive: python::first },
     Client { name: "python2", transports: ALL, drive: python::second },
+    Client { name: "frames", transports: &[Transport::Http], drive: python::frames },
     Client { name: "typescript1", transports: ALL, drive: typescript::first },
     Client { name: "typescript2", transports: ALL, drive: typescript::second },
     Client { name: "inspector", transports: ALL, drive: inspector::drive },

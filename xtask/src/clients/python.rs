@@ -1,5 +1,5 @@
 //! The official Python package: its first line, which has sessions, and its second, which does without
-//! where it can.
+//! where it can; and the libraries for data frames, which read results from URLs.
 
 use std::process::Command;
 
@@ -7,6 +7,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::{
+    rows::{DATABASE, ROWS, TABLE},
     script,
     stage::{Stage, Transport},
 };
@@ -14,6 +15,7 @@ use crate::{cargo, packages};
 
 const FIRST: &str = include_str!("../../clients/python/v1.txt");
 const SECOND: &str = include_str!("../../clients/python/v2.txt");
+const FRAMES: &str = include_str!("../../clients/python/frames.txt");
 
 pub(super) fn first(stage: &Stage, transport: Transport) -> Result<()> {
     walk(stage, transport, "v1", FIRST, "2025-11-25")
@@ -21,6 +23,16 @@ pub(super) fn first(stage: &Stage, transport: Transport) -> Result<()> {
 
 pub(super) fn second(stage: &Stage, transport: Transport) -> Result<()> {
     walk(stage, transport, "v2", SECOND, "2026-07-28")
+}
+
+/// The libraries that read a result from a URL: pandas, polars, pyarrow and DuckDB.
+pub(super) fn frames(stage: &Stage, _: Transport) -> Result<()> {
+    let python = packages::python("clients-python-frames", FRAMES)?;
+    let settings = json!({
+        "url": stage.rest_url(), "database": DATABASE, "table": TABLE, "rows": ROWS,
+    });
+    let file = cargo::root().join("xtask/clients/python/frames.py");
+    script(Command::new(python).arg("-B").arg(file).arg(settings.to_string()))
 }
 
 fn walk(

@@ -42,6 +42,9 @@ mod rows;
 mod rows_crash;
 mod run;
 mod shell;
+#[cfg(target_os = "linux")]
+mod shell_terminal;
+mod sql_doors;
 mod stopping;
 mod support;
 mod tools_cli;

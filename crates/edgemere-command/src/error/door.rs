@@ -107,7 +107,7 @@ impl Hint {
             Self::SeeMissing => see_missing(door).to_owned(),
             Self::SendToMaster { master } => send_to_master(door, master),
             Self::UsePost => match door {
-                Door::Rest => "send it with POST".to_owned(),
+                Door::Rest | Door::Command => "send it with POST".to_owned(),
                 _ => "it changes something: a question cannot do that".to_owned(),
             },
         }
@@ -201,7 +201,7 @@ mod tests {
         ("\\network", &[Door::Shell]),
         ("\\timeout", &[Door::Shell]),
         ("header", &[Door::Rest]),
-        ("POST", &[Door::Rest]),
+        ("POST", &[Door::Rest, Door::Command]),
         ("subset = true", &[Door::Command]),
         ("run client", &[Door::Command, Door::Shell]),
     ];

@@ -1,5 +1,7 @@
 //! Replies over HTTP: what a command answered, or EdgeLake's error object with an honest status.
 
+use std::path::Path;
+
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -111,6 +113,18 @@ impl Failure {
         let (status, text) = (kind.http_status(), text.into());
         let (column, retry_after_s) = (None, None);
         Self { kind, code, text, message, hint, column, status, retry_after_s }
+    }
+
+    /// The same, with the absolute path of a folder as `DATA`.
+    pub(super) fn without_folder(mut self, folder: &Path) -> Self {
+        let path = folder.display().to_string();
+        if folder.is_absolute() && folder.parent().is_some() {
+            self.message = self.message.replace(&path, "DATA");
+            if let Some(Hint::Text { text }) = &mut self.hint {
+                *text = text.replace(&path, "DATA");
+            }
+        }
+        self
     }
 
     /// The HTTP status.
@@ -260,4 +274,25 @@ fn names_header(names: &[String]) -> Option<HeaderValue> {
 pub(super) fn json_body(value: &Value) -> impl IntoResponse + use<> {
     let content_type = HeaderValue::from_static("application/json");
     ([(header::CONTENT_TYPE, content_type)], value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_learns_where_the_node_keeps_its_data() {
+        let failure = |folder: &str| {
+            let message = "cannot write \"/srv/n1/rows/fresh.redb\"".to_owned();
+            let hint = "scripts are read from \"/srv/n1/scripts\"";
+            let failure = Failure::own(Kind::Unavailable, CODE_PROCESS, message, Some(hint));
+            let Failure { message, hint, .. } = failure.without_folder(Path::new(folder));
+            (message, hint.unwrap().at(Door::Rest))
+        };
+        let (message, hint) = failure("/srv/n1");
+        assert_eq!(message, "cannot write \"DATA/rows/fresh.redb\"");
+        assert_eq!(hint, "scripts are read from \"DATA/scripts\"");
+        assert!(failure("/").0.contains("/srv/n1"));
+        assert!(failure("srv").0.contains("/srv/n1"));
+    }
 }

@@ -44,6 +44,14 @@ impl Terminal {
         self.keys.flush().unwrap();
     }
 
+    /// Presses a key, and waits for the prompt that follows: what is typed before is lost with the line.
+    fn press_for_prompt(&mut self, key: &str) {
+        let prompts = |terminal: &Self| terminal.text().matches("edgemere> ").count();
+        let before = prompts(self);
+        self.press(key);
+        wait_for("the next prompt", || (prompts(self) > before).then_some(()));
+    }
+
     fn text(&self) -> String {
         String::from_utf8_lossy(&self.screen.lock().unwrap()).into_owned()
     }
@@ -80,8 +88,10 @@ async fn a_person_asks_in_sql() {
     terminal.shows("edgemere> ");
     terminal.press("use water\r");
     terminal.shows("water> ");
-    // Tab completes the table and the column, and the statement goes on over lines.
-    terminal.press("select count(*) as how_many, max(pres\t) from pu\t\r");
+    terminal.press("\\dt\r");
+    terminal.shows("Tables of water");
+    // Tab completes the table, and the statement goes on over lines.
+    terminal.press("select count(*) as how_many, max(pressure) from pu\t\r");
     terminal.shows("... ");
     terminal.press(";\r");
     terminal.shows("how_many");
@@ -90,8 +100,8 @@ async fn a_person_asks_in_sql() {
     terminal.shows(", from n)");
     terminal.press("select nope from pumps;\r");
     terminal.shows("^^^^");
-    terminal.press("\\timing off\r\\dt\r");
-    terminal.shows("Tables of water");
+    terminal.press("\\timing off\r");
+    terminal.shows("timing is off");
     terminal.press("select n from pumps where n < 2;\r");
     terminal.shows("(2 rows, from n)");
     terminal.press("get node name\r");
@@ -116,7 +126,10 @@ async fn ctrl_c_cancels_the_query_also_on_the_node_and_not_the_shell() {
     terminal.press("select 1 + 1 as two;\r");
     terminal.shows("(1 row");
     // While a line is typed, it is only the line that is forgotten.
-    terminal.press("select 4\u{3}select 40 + 2 as answer;\r");
+    terminal.press("select 4 as forgotten");
+    terminal.shows("forgotten");
+    terminal.press_for_prompt("\u{3}");
+    terminal.press("select 40 + 2 as answer;\r");
     terminal.shows("answer");
     terminal.press("\u{4}");
     assert!(end(&mut terminal.child).success());

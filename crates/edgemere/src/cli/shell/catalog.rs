@@ -15,11 +15,15 @@ use crate::client::{Client, Question};
 /// How old what is known may be before it is read again.
 const FRESH: Duration = Duration::from_secs(20);
 
-/// How long somebody who typed waits for what is not known yet.
-const PATIENCE: Duration = Duration::from_millis(300);
+/// How long somebody who pressed Tab waits for what is not known yet.
+const TAB_PATIENCE: Duration = Duration::from_millis(300);
 
-/// How long the node has to answer.
+/// How long the node has to answer, and how long a statement waits for that.
 const ANSWER_S: u64 = 5;
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Of how many tables columns are read before anybody asks for them.
+const AHEAD_MAX: usize = 20;
 
 /// How many names are kept.
 const TABLES_MAX: usize = 10_000;
@@ -83,31 +87,47 @@ impl Catalog {
         Self { known: Arc::new((Mutex::new(known), Condvar::new())), ask: channel().0 }
     }
 
-    /// The databases.
+    /// The databases, as soon as the node has said them.
     pub(super) fn databases(&self) -> Vec<String> {
-        let known = self.wait(&Wanted::Tables);
-        let mut names: Vec<_> = known.tables.iter().map(|(dbms, _)| dbms.clone()).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+        databases(&self.wait(&Wanted::Tables, PATIENCE))
     }
 
-    /// The tables of a database.
+    /// The tables of a database, as soon as the node has said them.
     pub(super) fn tables(&self, dbms: &str) -> Vec<String> {
-        let known = self.wait(&Wanted::Tables);
-        let own = known.tables.iter().filter(|(of, _)| of == dbms);
-        own.map(|(_, table)| table.clone()).collect()
+        tables(&self.wait(&Wanted::Tables, PATIENCE), dbms)
     }
 
-    /// The columns of a table.
-    pub(super) fn columns(&self, dbms: &str, table: &str) -> Vec<String> {
+    /// The databases, for somebody who types.
+    pub(super) fn databases_soon(&self) -> Vec<String> {
+        databases(&self.wait(&Wanted::Tables, TAB_PATIENCE))
+    }
+
+    /// The tables of a database, for somebody who types.
+    pub(super) fn tables_soon(&self, dbms: &str) -> Vec<String> {
+        tables(&self.wait(&Wanted::Tables, TAB_PATIENCE), dbms)
+    }
+
+    /// The columns of a table, for somebody who types.
+    pub(super) fn columns_soon(&self, dbms: &str, table: &str) -> Vec<String> {
         let name = (dbms.to_owned(), table.to_owned());
-        if !self.tables(dbms).iter().any(|known| known == table) {
+        if !self.tables_soon(dbms).iter().any(|known| known == table) {
             return Vec::new();
         }
         let wanted = Wanted::Columns { dbms: name.0.clone(), table: name.1.clone() };
-        let known = self.wait(&wanted);
+        let known = self.wait(&wanted, TAB_PATIENCE);
         known.columns.get(&name).cloned().unwrap_or_default()
+    }
+
+    /// The columns of a database's first tables that are known already. The others are read meanwhile.
+    pub(super) fn columns_known(&self, dbms: &str) -> Vec<String> {
+        let tables: Vec<_> = self.tables_soon(dbms).into_iter().take(AHEAD_MAX).collect();
+        for table in &tables {
+            self.want(&Wanted::Columns { dbms: dbms.to_owned(), table: table.clone() });
+        }
+        let known = self.lock();
+        let columns =
+            tables.into_iter().filter_map(|table| known.columns.get(&(dbms.to_owned(), table)));
+        columns.flatten().cloned().collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
@@ -127,13 +147,25 @@ impl Catalog {
     }
 
     /// What is known, after a moment for what has never been answered.
-    fn wait(&self, wanted: &Wanted) -> MutexGuard<'_, Known> {
+    fn wait(&self, wanted: &Wanted, patience: Duration) -> MutexGuard<'_, Known> {
         self.want(wanted);
         let known = self.lock();
         let is_open = |known: &mut Known| !known.answered.contains_key(wanted);
-        let waited = self.known.1.wait_timeout_while(known, PATIENCE, is_open);
+        let waited = self.known.1.wait_timeout_while(known, patience, is_open);
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
+}
+
+fn databases(known: &Known) -> Vec<String> {
+    let mut names: Vec<_> = known.tables.iter().map(|(dbms, _)| dbms.clone()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+fn tables(known: &Known, dbms: &str) -> Vec<String> {
+    let own = known.tables.iter().filter(|(of, _)| of == dbms);
+    own.map(|(_, table)| table.clone()).collect()
 }
 
 /// Reads what is wanted until nobody wants anything any more.

@@ -123,7 +123,9 @@ impl Session {
                 }
                 Typed::Leave => return Ok(()),
             };
-            for statement in statements.push(&line) {
+            // What was pasted may be several lines.
+            let pushed: Vec<_> = line.split('\n').flat_map(|line| statements.push(line)).collect();
+            for statement in pushed {
                 match self.run(&statement.text) {
                     Ok(Next::More) => {}
                     Ok(Next::Leave) => return Ok(()),
@@ -252,6 +254,7 @@ impl Session {
                 Failure::new(edgemere_command::Kind::NotFound, format!("no database \"{dbms}\""));
             return Err(failure.with_hint(hint).into());
         }
+        self.catalog.columns_known(&dbms);
         self.asking.dbms = Some(dbms);
         Ok(())
     }

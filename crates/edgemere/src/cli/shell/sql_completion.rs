@@ -48,7 +48,7 @@ pub(super) fn complete(
 pub(super) fn databases(text: &str, catalog: &Catalog) -> (usize, Vec<Candidate>) {
     let start = text.rfind(char::is_whitespace).map_or(0, |at| at + 1);
     let begun = text.get(start..).unwrap_or_default().to_lowercase();
-    let names = catalog.databases().into_iter().filter(|name| name.starts_with(&begun));
+    let names = catalog.databases_soon().into_iter().filter(|name| name.starts_with(&begun));
     (start, names.map(|name| Candidate::new(quoted(&name), "")).collect())
 }
 
@@ -56,7 +56,7 @@ pub(super) fn databases(text: &str, catalog: &Catalog) -> (usize, Vec<Candidate>
 pub(super) fn tables(text: &str, dbms: Option<&str>, catalog: &Catalog) -> (usize, Vec<Candidate>) {
     let start = text.rfind(char::is_whitespace).map_or(0, |at| at + 1);
     let begun = text.get(start..).unwrap_or_default().to_lowercase();
-    let names = dbms.map(|dbms| catalog.tables(dbms)).unwrap_or_default();
+    let names = dbms.map(|dbms| catalog.tables_soon(dbms)).unwrap_or_default();
     let names = names.into_iter().filter(|name| name.starts_with(&begun));
     (start, names.map(|name| Candidate::new(name, "")).collect())
 }
@@ -70,15 +70,15 @@ fn qualified(
 ) -> BTreeSet<Candidate> {
     let in_front = |name: String, end| Candidate::new(format!("{of}.{}", quoted(&name)), end);
     if let Some((dbms, table)) = of.split_once('.') {
-        let columns = catalog.columns(dbms, table);
+        let columns = catalog.columns_soon(dbms, table);
         return columns.into_iter().map(|name| in_front(name, "")).collect();
     }
     let mut found: BTreeSet<_> =
-        catalog.tables(of).into_iter().map(|name| in_front(name, " ")).collect();
+        catalog.tables_soon(of).into_iter().map(|name| in_front(name, " ")).collect();
     for named in named_tables(statement) {
         if named.alias.as_deref() == Some(of) || named.table == of {
             let Some(dbms) = named.dbms.as_deref().or(dbms) else { continue };
-            let columns = catalog.columns(dbms, &named.table);
+            let columns = catalog.columns_soon(dbms, &named.table);
             found.extend(columns.into_iter().map(|name| in_front(name, "")));
         }
     }
@@ -93,16 +93,21 @@ fn plain(
     catalog: &Catalog,
 ) -> BTreeSet<Candidate> {
     let last = before.split_whitespace().next_back().unwrap_or_default().to_lowercase();
-    let tables = dbms.map(|dbms| catalog.tables(dbms)).unwrap_or_default();
+    let tables = dbms.map(|dbms| catalog.tables_soon(dbms)).unwrap_or_default();
     if BEFORE_TABLE.contains(&last.as_str()) {
-        let databases = catalog.databases().into_iter().map(|name| Candidate::new(name, "."));
+        let databases = catalog.databases_soon().into_iter().map(|name| Candidate::new(name, "."));
         let tables = tables.into_iter().map(|name| Candidate::new(quoted(&name), " "));
         return tables.chain(databases).collect();
     }
     let mut found: BTreeSet<Candidate> = BTreeSet::new();
-    for named in named_tables(statement) {
+    let named = named_tables(statement);
+    if let (true, Some(dbms)) = (named.is_empty(), dbms) {
+        let columns = catalog.columns_known(dbms).into_iter();
+        found.extend(columns.map(|name| Candidate::new(quoted(&name), " ")));
+    }
+    for named in named {
         let Some(dbms) = named.dbms.as_deref().or(dbms) else { continue };
-        let columns = catalog.columns(dbms, &named.table);
+        let columns = catalog.columns_soon(dbms, &named.table);
         found.extend(columns.into_iter().map(|name| Candidate::new(quoted(&name), " ")));
         found.extend(named.alias.map(|alias| Candidate::new(alias, ".")));
     }
@@ -199,6 +204,8 @@ mod tests {
             ["m.", "max(", "median(", "meter ", "min(", "mod("]
         );
         assert_eq!(words("select x.", " from pumps"), Vec::<String>::new());
+        // Before a table is named, any column may be meant.
+        assert_eq!(words("select lev", ""), ["level "]);
     }
 
     #[test]

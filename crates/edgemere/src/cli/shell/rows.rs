@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use edgemere_tools::Given;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// How rows look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,20 +15,22 @@ pub(super) struct Looks {
     pub(super) timing: bool,
 }
 
-/// A cell as people read it.
-fn cell(value: &Value) -> String {
-    match value {
-        Value::Null => "NULL".to_owned(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+/// A cell as people read it. Numbers keep the digits that they came with.
+fn cell(value: &RawValue) -> String {
+    match value.get() {
+        "null" => "NULL".to_owned(),
+        text if text.starts_with('"') => {
+            serde_json::from_str(text).unwrap_or_else(|_| text.to_owned())
+        }
+        other => other.to_owned(),
     }
 }
 
 /// The cells of the rows.
 pub(super) fn cells(given: &Given) -> Vec<Vec<String>> {
-    let row = |row: &serde_json::value::RawValue| match serde_json::from_str(row.get()) {
-        Ok(Value::Array(values)) => values.iter().map(cell).collect(),
-        _ => vec![row.get().to_owned()],
+    let row = |row: &RawValue| match serde_json::from_str::<Vec<&RawValue>>(row.get()) {
+        Ok(values) => values.into_iter().map(cell).collect(),
+        Err(_) => vec![row.get().to_owned()],
     };
     given.rows.iter().map(|text| row(text)).collect()
 }
@@ -91,7 +93,7 @@ mod tests {
     use super::*;
 
     fn given(rows: &[&str]) -> Given {
-        let rows = rows.iter().map(|row| serde_json::value::RawValue::from_string((*row).into()));
+        let rows = rows.iter().map(|row| RawValue::from_string((*row).into()));
         let rows = rows.collect::<Result<_, _>>().unwrap();
         let answered = vec!["one".to_owned(), "two".to_owned()];
         Given { columns: vec!["a".into(), "bc".into()], rows, answered, ..Given::default() }
@@ -99,9 +101,13 @@ mod tests {
 
     #[test]
     fn cells_are_what_people_read() {
-        let given = given(&["[1,\"x\\ny\"]", "[null,1.50]", "[true,{\"k\":[1]}]"]);
+        let given =
+            given(&["[1,\"x\\ny\"]", "[null,12345678901234567890.50]", "[true,{\"k\":[1]}]"]);
         let cells = cells(&given);
-        assert_eq!(cells, [["1", "x\ny"], ["NULL", "1.5"], ["true", "{\"k\":[1]}"]]);
+        assert_eq!(
+            cells,
+            [["1", "x\ny"], ["NULL", "12345678901234567890.50"], ["true", "{\"k\":[1]}"]]
+        );
         assert_eq!(blocks(&given.columns, &cells[..1]), "-[ row 1 ]-\na  | 1\nbc | x y\n");
     }
 

@@ -64,6 +64,13 @@ async function post(path, body) {
   }
 }
 
+// A number whose digits a browser would change stays as it came.
+function exact(key, value, context) {
+  const source = context?.source;
+  if (typeof value !== "number" || source === undefined || String(value) === source) return value;
+  return /^-?\d+$/.test(source) ? BigInt(source) : Number(source) === value && source.length < 16 ? value : source;
+}
+
 function cellText(value) {
   if (value === null) return "NULL";
   return typeof value === "object" ? JSON.stringify(value) : String(value);
@@ -90,7 +97,7 @@ function showPage(page, isMore) {
   for (const row of page.rows) {
     const line = body.insertRow();
     for (const value of row) {
-      const kind = value === null ? "null" : typeof value === "number" ? "number" : "";
+      const kind = value === null ? "null" : ["number", "bigint"].includes(typeof value) ? "number" : "";
       line.append(element("td", cellText(value), kind));
     }
   }
@@ -112,7 +119,7 @@ async function askRows(command, isMore) {
   const answer = await post("/api/v1/answers", body);
   if (!answer) return;
   if (answer.type.startsWith("application/vnd.edgemere.page+json")) {
-    showPage(JSON.parse(answer.text), isMore);
+    showPage(JSON.parse(answer.text, exact), isMore);
   } else {
     showReply(answer.text);
     say("");

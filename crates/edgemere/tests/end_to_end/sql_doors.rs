@@ -195,6 +195,16 @@ async fn a_result_is_read_as_a_file() {
         let other = range("bytes=0-1").header("if-match", "\"other\"").send().await.unwrap();
         assert_eq!(other.status(), StatusCode::PRECONDITION_FAILED);
     }
+    // So are the rows of a job.
+    let body = json!({ "dbms": "d", "sql": "select n from t order by n" });
+    let job = Client::new().post(format!("{}/api/v1/jobs", node.url())).json(&body);
+    let job: Value = job.send().await.unwrap().json().await.unwrap();
+    let rows =
+        format!("{}/api/v1/jobs/{}/rows?format=csv", node.url(), job["id"].as_str().unwrap());
+    let head = Client::new().head(&rows).send().await.unwrap();
+    assert_eq!(head.headers()["content-length"], "8");
+    let part = Client::new().get(&rows).header("range", "bytes=4-5");
+    assert_eq!(text(part).await, (206, "2\n".into()));
     // Parts are of one answer, whatever is stored between them; a whole answer is always a new one.
     let count = || read(&node, Method::GET, "select count(*) as c from t", "csv");
     assert_eq!(text(count()).await.1, "c\n3\n");

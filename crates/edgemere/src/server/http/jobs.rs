@@ -12,7 +12,8 @@ use serde_json::Value;
 
 use super::asked;
 use super::rest::{principal, request_id};
-use super::sql::{Mode, format_of, options};
+use super::sql::{Mode, format_named, format_of, options};
+use super::whole;
 use crate::server::execute::measured;
 use crate::server::reply::{Failure, answer, json_body};
 use crate::server::state::State;
@@ -44,6 +45,7 @@ pub(super) struct Question {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Looks {
+    format: Option<String>,
     mode: Option<Mode>,
     limit: Option<u64>,
     batch_rows: Option<u64>,
@@ -94,21 +96,33 @@ pub(super) async fn rows(
     Shared(state): Shared<Arc<State>>,
     Path(id): Path<String>,
     looks: Result<Query<Looks>, QueryRejection>,
+    method: Method,
     headers: HeaderMap,
 ) -> Response {
     let read = async {
         let Query(looks) = looks.map_err(|error| {
-            Failure::bad_request(error.body_text(), "give mode, limit and batch_rows")
+            Failure::bad_request(error.body_text(), "give format, or mode, limit and batch_rows")
         })?;
-        let format = format_of(&headers, looks.mode)?;
+        let format = match (&looks.format, looks.mode) {
+            (Some(name), None) => format_named(name)?,
+            (_, mode) => format_of(&headers, mode)?,
+        };
         let numbers = [("limit", looks.limit), ("batch_rows", looks.batch_rows)];
         let (options, principal) = (options(format, &numbers), principal(&state));
+        let asked = format!("{}\njob {id}\n{options}", principal.name());
+        if let Some(part) = state.whole.again(&asked, &headers) {
+            return Ok(part);
+        }
         let rows = jobs::rows(&state.node, &principal, &id, &options);
-        measured(&state, "job rows", rows).await
+        let (rendered, permit) = measured(&state, "job rows", rows).await?;
+        // A reply that is streamed is under way until its end.
+        let rendered = rendered.holding(permit);
+        match whole::is_of_file(&method, &headers) {
+            true => whole::reply(&state.whole, &asked, &headers, rendered).await,
+            false => Ok(answer(rendered)),
+        }
     };
-    // A reply that is streamed is under way until its end.
-    let reply = read.await.map(|(rendered, permit)| answer(rendered.holding(permit)));
-    or_failure(reply, &state, &Method::GET, &headers)
+    or_failure(read.await, &state, &Method::GET, &headers)
 }
 
 /// Cancels a job that runs, and forgets one that has ended.

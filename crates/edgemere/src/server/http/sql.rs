@@ -134,7 +134,8 @@ const FORMATS: [(&str, &str); 9] = [
     ("events:sse", "events:sse"),
 ];
 
-fn format_named(name: &str) -> Result<&'static str, Failure> {
+/// The format of that name.
+pub(super) fn format_named(name: &str) -> Result<&'static str, Failure> {
     let name = name.to_ascii_lowercase();
     let found = FORMATS.iter().find(|(known, _)| *known == name).map(|(_, format)| *format);
     found.ok_or_else(|| {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use edgemere_command::{Content, Error, Media, Rendered, Sources};
 use futures_util::StreamExt;
@@ -164,6 +164,11 @@ impl Kept {
         }
         reply
     }
+}
+
+/// Whether a request is of a program that reads a file: it wants to know the length, or a part.
+pub(super) fn is_of_file(method: &Method, headers: &HeaderMap) -> bool {
+    *method == Method::HEAD || ranges::is_asked(headers)
 }
 
 /// An answer that was collected, or what came of one that is too long for it.

@@ -30,7 +30,6 @@ pub(super) use self::place::place;
 use self::query::{Asking, Shown};
 use self::rows::Looks;
 use self::statements::{Statement, Statements, Text};
-use super::client_runtime;
 use super::run::client;
 use crate::client::{Client, Question};
 use crate::config::{ClientKeys, Config, Flags, keys};
@@ -65,7 +64,7 @@ impl Shell {
         let dbms = self.database.map(|dbms| dbms.to_lowercase());
         let session = Session {
             client: client(config)?.at_door(Door::Shell),
-            runtime: client_runtime()?,
+            runtime: shell_runtime()?,
             catalog: Catalog::of(client(config)?),
             asking: Asking { dbms, ..Asking::default() },
             looks: Looks { expanded: false, timing: true },
@@ -325,6 +324,13 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// A runtime that goes on while a line is typed: the connection of a query that was cancelled is closed at
+/// once, which is how the node learns of it.
+fn shell_runtime() -> anyhow::Result<Runtime> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(1).enable_all().build().context("cannot start the runtime")
 }
 
 /// Waits, until Ctrl-C. What is not waited for is dropped, and the node stops a query that nobody reads.

@@ -117,12 +117,17 @@ impl Drop for Lent {
 
 /// A query on these tables begins.
 fn asked(mut state: SessionState, dbms: &str, tables: &Arc<Catalog>) -> SessionState {
-    let catalogs = MemoryCatalogProviderList::new();
-    catalogs.register_catalog(CATALOG.to_owned(), Arc::clone(tables) as _);
-    state.register_catalog_list(Arc::new(catalogs));
+    show(&mut state, Arc::clone(tables));
     state.config_mut().options_mut().catalog.default_schema = dbms.to_owned();
     state.mark_start_execution();
     state
+}
+
+/// Gives a state its tables.
+pub(super) fn show(state: &mut SessionState, tables: Arc<Catalog>) {
+    let catalogs = MemoryCatalogProviderList::new();
+    catalogs.register_catalog(CATALOG.to_owned(), tables as _);
+    state.register_catalog_list(Arc::new(catalogs));
 }
 
 /// Makes the functions of queries known to a session, and only those.

@@ -135,6 +135,12 @@ pub enum Error {
         /// The name.
         column: String,
     },
+    /// `*` stands for internal columns, too, and they cannot be taken out of it.
+    #[error("\"*\" over these tables cannot be told apart from {names}, which the query names")]
+    Star {
+        /// The internal columns that the query names.
+        names: String,
+    },
     /// Somebody cancelled the query.
     #[error("the query was cancelled")]
     Cancelled,
@@ -254,7 +260,14 @@ impl Error {
             Self::Missing { .. } => {
                 Some("ask for format = json, which names at its end what is missing".into())
             }
-            Self::NotReadOnly { .. } => Some("send one SELECT".into()),
+            Self::Star { .. } => {
+                Some("write TABLE.* for each table, or the columns by name, in the place of *".into())
+            }
+            Self::NotReadOnly { .. } => Some(
+                "send one SELECT; SHOW DATABASES, SHOW TABLES and DESCRIBE TABLE tell what there is, and \
+                 EXPLAIN SELECT … how a query is run"
+                    .into(),
+            ),
             Self::NotIn => {
                 Some("join it with AND, OR and NOT only, or write EXISTS (SELECT …)".into())
             }

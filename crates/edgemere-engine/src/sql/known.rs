@@ -17,6 +17,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, TableSource, Volatility};
 
 use super::catalog::Catalog;
 use super::scope::Scope;
+use super::visible::visible_as;
 
 /// How many queries are known.
 const QUERIES_MAX: usize = 128;
@@ -40,6 +41,7 @@ pub(super) struct Asked {
     dbms: String,
     sql: String,
     zone: Option<String>,
+    internal_columns: bool,
     rows_max: Option<usize>,
 }
 
@@ -60,6 +62,7 @@ impl Asked {
                 dbms: dbms.to_owned(),
                 sql: sql.to_owned(),
                 zone: scope.zone.as_ref().map(|zone| zone.name().to_string()),
+                internal_columns: scope.internal_columns,
                 rows_max: scope.rows_max,
             })
         })
@@ -76,6 +79,7 @@ impl Known {
         }
         let plan = with_sources(LogicalPlan::clone(&plan), |name, schema| {
             let table = tables.source(name.schema().unwrap_or(&asked.dbms), name.table())?;
+            let table = visible_as(table, &schema);
             (table.schema() == schema).then(|| provider_as_source(table))
         });
         plan.ok().flatten()

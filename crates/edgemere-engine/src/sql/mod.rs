@@ -18,6 +18,7 @@
 //!
 //! Planning and running happen on the threads of `workers`, within the query's share of `memory`.
 
+mod analyze;
 mod arrow_stream;
 mod batch;
 mod bounds;
@@ -31,6 +32,7 @@ mod files;
 mod first_rows;
 mod functions;
 mod include;
+mod information;
 mod known;
 mod limits;
 mod membership;
@@ -50,15 +52,18 @@ mod session;
 mod shape;
 mod size;
 mod source;
+mod stars;
 mod statement_size;
 mod stop;
 mod stream;
 mod tables;
 pub mod template;
 mod times;
+mod type_names;
 mod validate;
 mod veil;
 mod views;
+mod visible;
 mod watch;
 mod workers;
 mod yielding;
@@ -83,6 +88,7 @@ pub use self::batch::{Batch, Times};
 pub use self::bounds::Excess;
 pub(crate) use self::catalog::Catalog;
 use self::common::Common;
+use self::dialect::{Explain, Request};
 pub use self::dialect::{condition, edgelake, results};
 pub use self::error::Error;
 pub use self::explain::{Plan, ResultColumn};
@@ -107,6 +113,7 @@ use self::stream::{Planned, failed};
 pub(crate) use self::tables::Tables;
 use self::validate::nearest;
 use self::views::Names;
+use self::visible::Internal;
 use self::watch::Watch;
 pub(crate) use self::workers::Workers;
 pub(crate) use self::yielding::yielding;
@@ -285,67 +292,106 @@ impl Sql {
         stop: &Stop,
         progress: &network::Progress,
     ) -> Result<(Planned, Plan), Error> {
-        let mut session = self.session_for(dbms, scope.subset, progress, Some(stop))?;
-        let logical = self.optimized(&session, dbms, sql, scope).await?;
+        let mut session = self.session_for(dbms, scope, progress, Some(stop))?;
+        let (logical, explain) = self.optimized(&session, dbms, sql, scope).await?;
         few_rows::prepare(&mut session.state, &logical, self.limits.few_rows);
         let Steps { physical, plan } = session.steps(&logical).await?;
-        session.open(&physical).await?;
+        let runs = explain.is_none_or(|explain| explain.analyze);
+        if runs {
+            session.open(&physical).await?;
+        }
         let physical = yielding(physical, stop).map_err(Error::Plan)?;
-        let batches = execute_stream(Arc::clone(&physical), session.task()).map_err(failed)?;
+        let rows = match runs {
+            true => Some(execute_stream(Arc::clone(&physical), session.task()).map_err(failed)?),
+            false => None,
+        };
+        let network = plan.network.as_ref();
+        let planned = analyze::Planned { logical: &logical, physical: &physical, network };
+        let batches = match (explain, rows) {
+            (None, Some(rows)) => rows,
+            (Some(explain), Some(rows)) => {
+                analyze::analyzed(&planned, explain, rows, progress.clone())
+            }
+            (explain, None) => {
+                analyze::explained(&planned, explain.unwrap_or_default()).map_err(Error::Plan)?
+            }
+        };
         let counted = Counted::new(physical);
         Ok((Planned { batches, counted, tables: session.tables }, plan))
     }
 
-    /// Validates a query and makes the best of its plan, if that was not done before.
+    /// Validates a query and makes the best of its plan, if that was not done before. Says how it is to be
+    /// explained, when that is what is wanted.
     async fn optimized(
         &self,
         session: &Session,
         dbms: &str,
         sql: &str,
         scope: &Scope,
-    ) -> Result<LogicalPlan, Error> {
+    ) -> Result<(LogicalPlan, Option<Explain>), Error> {
         let asked = Asked::new(dbms, sql, scope);
         let known = asked.as_ref().and_then(|asked| self.known.plan(asked, &session.tables));
         if let Some(plan) = known {
-            return Ok(plan);
+            return Ok((plan, None));
         }
-        let written = self.logical(session, dbms, sql, scope).await?;
+        let (written, explain) = self.logical(session, dbms, sql, scope).await?;
         let optimized = session.optimized(&written)?;
         if let Some(asked) = asked {
             self.known.note(asked, &session.tables, &written, &optimized);
         }
-        Ok(optimized)
+        Ok((optimized, explain))
     }
 
-    /// Validates a query.
+    /// Validates a statement, and makes a plan of it.
     async fn logical(
         &self,
         session: &Session,
         dbms: &str,
         sql: &str,
         scope: &Scope,
-    ) -> Result<LogicalPlan, Error> {
-        let reading = dialect::Reading::of(sql)?;
-        let names = Names { session, dbms, depth: 0 };
+    ) -> Result<(LogicalPlan, Option<Explain>), Error> {
+        let names = Names { session, dbms, depth: 0, all_columns: scope.internal_columns };
+        let (reading, explain) = match Request::of(sql)? {
+            Request::Query(reading) => (reading, None),
+            Request::Explain(reading, explain) => (reading, Some(explain)),
+            Request::Describe(reading) => {
+                let plan = shape::shape(names.plan(reading).await?, &Scope::default(), None)?;
+                session.tables.note_special();
+                return Ok((information::describe(plan.schema().inner())?, None));
+            }
+            Request::Show(show) => {
+                let plan = information::show(names, &show).await?;
+                return Ok((up_to(plan, scope.rows_max)?, None));
+            }
+        };
+        let internal = if scope.internal_columns { Internal::ALL } else { reading.internal() };
         let queried = reading.query().and_then(include::queried);
-        include::apply(names, queried.clone(), &scope.include).await?;
+        include::apply(names, internal, queried.clone(), &scope.include).await?;
         let plan = names.plan(reading).await?;
-        up_to(shape::shape(plan, scope, queried.as_ref())?, scope.rows_max)
+        if explain.is_some() {
+            // It is about the query, and not about the rows that a caller wants of it.
+            session.tables.note_special();
+            return Ok((shape::shape(plan, &Scope::default(), None)?, explain));
+        }
+        Ok((up_to(shape::shape(plan, scope, queried.as_ref())?, scope.rows_max)?, None))
     }
 
     /// What a query is planned with that nobody runs.
     fn session(&self, dbms: &str) -> Result<Session, Error> {
-        self.session_for(dbms, false, &network::Progress::default(), None)
+        self.session_for(dbms, &Scope::default(), &network::Progress::default(), None)
     }
 
     fn session_for(
         &self,
         dbms: &str,
-        subset: bool,
+        scope: &Scope,
         progress: &network::Progress,
         stop: Option<&Stop>,
     ) -> Result<Session, Error> {
-        let tables = Arc::new(self.snapshots(Missing::new(subset, progress)));
+        let (subset, all_columns) = (scope.subset, scope.internal_columns);
+        let internal = if all_columns { Internal::ALL } else { Internal::NONE };
+        let tables = self.snapshots(Missing::new(subset, progress)).with_internal(internal);
+        let tables = Arc::new(tables);
         let state = self.common().lend(dbms, &tables);
         let (common, runtime) = (Arc::clone(self.common()), Arc::new(self.environment(stop)));
         let job = self

@@ -8,26 +8,34 @@ use datafusion::execution::context::SQLOptions;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::sqlparser::ast::{
-    Query, Select, SelectFlavor, SetExpr, Statement, Visit, Visitor,
+    ObjectName, Query, Select, SelectFlavor, SetExpr, Statement, Visit, Visitor,
 };
 
+use super::catalog::Kind;
 use super::error::Error;
+use super::scope::TableName;
 use super::tables::Tables;
 use super::views::Names;
-use super::{bounds, membership, size, statement_size};
+use super::visible::Internal;
+use super::{bounds, include, information, membership, size, stars, statement_size};
 
 /// The plan of a statement that only reads.
-pub(super) async fn plan(names: Names<'_>, statement: Statement) -> Result<LogicalPlan, Error> {
+pub(super) async fn plan(
+    names: Names<'_>,
+    mut statement: Statement,
+    internal: Internal,
+) -> Result<LogicalPlan, Error> {
     only_reads(&statement)?;
     names_columns(&statement)?;
     statement_size::check(&statement)?;
     size::check_names(&statement)?;
-    if !names.known().databases().iter().any(|one| one == names.dbms) {
-        return Err(unknown_table(names.known(), names.dbms, ""));
+    check_database(names.known(), names.dbms)?;
+    if !names.all_columns {
+        stars::rewrite(&mut statement, internal, &|name| has_internal(names, name))?;
     }
     let statement = DfStatement::Statement(Box::new(statement));
     names.resolve(&statement).await?;
-    let state = names.session.state_in(names.dbms);
+    let state = names.session.state_in(names.dbms, internal);
     let plan = state.statement_to_plan(statement).await.map_err(plan_error)?;
     let plan = bounds::bounded_plan(plan).map_err(Error::Plan)?;
     size::check(&plan)?;
@@ -107,9 +115,26 @@ impl Visitor for OnlyReads {
     }
 }
 
-fn first_words(statement: &Statement) -> String {
+pub(super) fn first_words(statement: &Statement) -> String {
     let text = statement.to_string();
     text.split_whitespace().take(2).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a name is a table's, which has internal columns.
+fn has_internal(names: Names<'_>, name: &ObjectName) -> bool {
+    let Some(TableName { dbms, table }) = include::table_name(name) else { return false };
+    let dbms = dbms.as_deref().unwrap_or(names.dbms);
+    match names.session.tables.kind(dbms, &table) {
+        Some(kind) => kind != Kind::View,
+        None => dbms != information::SCHEMA && names.known().has(dbms, &table),
+    }
+}
+
+/// Fails when there is no such database.
+pub(super) fn check_database(known: &dyn Tables, dbms: &str) -> Result<(), Error> {
+    let is_there =
+        dbms == information::SCHEMA || known.databases().iter().any(|one| one == dbms);
+    if is_there { Ok(()) } else { Err(unknown_table(known, dbms, "")) }
 }
 
 /// The error that there is no such table, or not even its database.

@@ -74,6 +74,8 @@ pub(crate) struct Delivery {
     pub(crate) subset: bool,
     /// How long each node has, where somebody says so. A query has it in all.
     pub(crate) timeout: Option<Duration>,
+    /// Whether it comes from a client of EdgeLake's.
+    pub(crate) edgelake: bool,
 }
 
 impl Destination {
@@ -171,12 +173,15 @@ impl Destination {
         let said = self.timeout_s.map(|seconds| Duration::from_secs(seconds.into()));
         let timeout = said.or(delivery.timeout);
         if self.target == Target::Network && command.declaration().asks_network {
-            let delivery = Delivery { subset, timeout };
+            let delivery = Delivery { subset, timeout, ..delivery };
             return command.run(&Context { delivery, on_network: true, ..*context }).await;
         }
         let timeout = timeout.unwrap_or(TIMEOUT);
         let addresses = self.target.addresses(context).await?;
-        let text = command.to_string();
+        let text = match delivery.edgelake {
+            true => command.as_edgelake_asks().to_string(),
+            false => command.to_string(),
+        };
         let caller = context.forwarded();
         let calls = addresses.iter().map(|address| async {
             let peers = &context.node.settings().peers;

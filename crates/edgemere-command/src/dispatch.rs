@@ -93,6 +93,8 @@ pub struct Request {
     /// Assignments, `<name = value>` one after the other: the variables of this request, which lie over
     /// the node's. Nobody else sees them.
     pub assignments: Option<String>,
+    /// Whether it comes from a client of EdgeLake's, which wants EdgeLake's answers to the letter.
+    pub edgelake: bool,
 }
 
 impl Request {
@@ -106,6 +108,7 @@ impl Request {
             subset: false,
             timeout: None,
             assignments: None,
+            edgelake: false,
         }
     }
 }
@@ -213,7 +216,8 @@ async fn run(
     if request.method == Some(Method::Get) && declaration.method == Method::Post {
         return Err(Error::WrongMethod { command: declaration.name });
     }
-    let delivery = Delivery { subset: request.subset, timeout: request.timeout };
+    let Request { subset, timeout, edgelake, .. } = *request;
+    let delivery = Delivery { subset, timeout, edgelake };
     let principal = &request.principal;
     let own = RequestVariables::default();
     let context =

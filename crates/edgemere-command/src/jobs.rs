@@ -45,7 +45,7 @@ pub async fn start(
     let jobs = node.engine().jobs();
     jobs.admit()?;
     let Question { dbms, options, sql, on_network, subset } = *question;
-    let delivery = Delivery { subset, timeout: None };
+    let delivery = Delivery { subset, timeout: None, edgelake: false };
     let context = Context { delivery, on_network, ..context(node, principal) };
     let query = ask(dbms, options, sql, &context).await?;
     let job = jobs.start(principal.name(), query).await?;
@@ -98,7 +98,7 @@ fn find(node: &Node, principal: &Principal, id: &str) -> Result<Arc<Job>, Error>
 }
 
 fn context<'a>(node: &'a Arc<Node>, principal: &'a Principal) -> Context<'a> {
-    let delivery = Delivery { subset: false, timeout: None };
+    let delivery = Delivery { subset: false, timeout: None, edgelake: false };
     Context { node, principal, delivery, on_network: false, scripts: 0, own: None }
 }
 

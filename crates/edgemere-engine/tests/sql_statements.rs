@@ -14,7 +14,7 @@ async fn engine(folder: &Path) -> Engine {
     let rows = br#"[{"time": "2026-01-01T00:00:00Z", "n": 1, "s": "a"}, {"n": 2, "s": null}]"#;
     engine.put("d", "t", Input::Json, rows).await.unwrap();
     engine.put("d", "u", Input::Json, br#"[{"n": 1, "w": 7}]"#).await.unwrap();
-    engine.put("e", "Odd Name", Input::Json, br#"[{"x": true}]"#).await.unwrap();
+    engine.put("e", "odd_name", Input::Json, br#"[{"x": true}]"#).await.unwrap();
     engine.create_view("d", "v", "select * from t").await.unwrap();
     engine.create_view("d", "w", "select row_id, n from t").await.unwrap();
     engine
@@ -62,15 +62,27 @@ async fn what_there_is_is_told() {
         ("desc d.u", "column_name data_type is_nullable", "n bigint YES\nw bigint YES"),
         ("describe table \"u\"", "column_name data_type is_nullable", "n bigint YES\nw bigint YES"),
         ("explain u", "column_name data_type is_nullable", "n bigint YES\nw bigint YES"),
-        ("show columns from u from d", "column_name data_type is_nullable", "n bigint YES\nw bigint YES"),
-        ("show columns from t like 's'", "column_name data_type is_nullable", "s character varying YES"),
+        (
+            "show columns from u from d",
+            "column_name data_type is_nullable",
+            "n bigint YES\nw bigint YES",
+        ),
+        (
+            "show columns from t like 's'",
+            "column_name data_type is_nullable",
+            "s character varying YES",
+        ),
         ("describe w", "column_name data_type is_nullable", "row_id bigint YES\nn bigint YES"),
         (
             "describe select count(*) as c, max(s) as m from t",
             "column_name data_type is_nullable",
             "c bigint NO\nm character varying YES",
         ),
-        ("select * from information_schema.schemata", "catalog_name schema_name", "edgemere d\nedgemere e"),
+        (
+            "select * from information_schema.schemata",
+            "catalog_name schema_name",
+            "edgemere d\nedgemere e",
+        ),
         (
             "select * from information_schema.tables where table_schema = 'e'",
             "table_catalog table_schema table_name table_type",
@@ -99,7 +111,11 @@ async fn a_name_that_is_not_there_is_told_with_what_is() {
     let engine = engine(scratch.path()).await;
     let told = [
         ("describe x", "no table \"x\" in database \"d\"", "the tables are t, u, v, w"),
-        ("describe d.tt", "no table \"tt\" in database \"d\"", "did you mean \"t\"? the tables are t, u, v, w"),
+        (
+            "describe d.tt",
+            "no table \"tt\" in database \"d\"",
+            "did you mean \"t\"? the tables are t, u, v, w",
+        ),
         ("describe \"T\"", "no table \"T\" in database \"d\"", "the tables are t, u, v, w"),
         ("show tables from nosuch", "no database \"nosuch\"", "the databases are d, e"),
         ("show columns from nosuch.t", "no database \"nosuch\"", "the databases are d, e"),
@@ -111,7 +127,11 @@ async fn a_name_that_is_not_there_is_told_with_what_is() {
     ];
     for (sql, message, hint) in told {
         let error = answer(&engine, sql, &Scope::default()).await.unwrap_err();
-        assert_eq!((error.to_string().as_str(), error.hint().as_deref()), (message, Some(hint)), "{sql}");
+        assert_eq!(
+            (error.to_string().as_str(), error.hint().as_deref()),
+            (message, Some(hint)),
+            "{sql}"
+        );
     }
     // What lists databases needs none.
     let mut query = engine.sql().query("nosuch", "show databases", None).await.unwrap();
@@ -142,9 +162,10 @@ async fn a_plan_is_told_step_by_step() {
         assert_eq!(ask(&engine, sql).await.0, "s count(*)");
     }
     let described = engine.sql().columns("d", "explain analyze select 1").await.unwrap();
-    assert_eq!(described.iter().map(|column| column.name.as_str()).collect::<Vec<_>>(), [
-        "node", "plan", "rows", "time_ms"
-    ]);
+    assert_eq!(
+        described.iter().map(|column| column.name.as_str()).collect::<Vec<_>>(),
+        ["node", "plan", "rows", "time_ms"]
+    );
 }
 
 #[tokio::test]

@@ -310,6 +310,14 @@ impl Command {
         }
     }
 
+    /// The command as a client of EdgeLake's means it, for a node that does not know who asks.
+    pub(crate) fn as_edgelake_asks(&self) -> Self {
+        match &self.0 {
+            Any::Sql(sql) => Self(Any::Sql(sql.as_edgelake_asks())),
+            other => Self(other.clone()),
+        }
+    }
+
     /// The types of the policies that it is about, of none all; none when it is another command.
     pub(crate) fn asked_policies(&self) -> Option<&[String]> {
         match &self.0 {

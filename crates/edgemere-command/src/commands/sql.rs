@@ -46,10 +46,12 @@ impl Declared for Sql {
         name: "sql",
         usage: "sql DBMS [format = FORMAT] [and stat = true|false] [and timezone = ZONE] \
                 [and include = (TABLE, …)] [and extend = (+VARIABLE, @ip, …)] \
-                [and max_time = SECONDS] [and limit = ROWS] [and batch_rows = ROWS] SELECT …",
+                [and max_time = SECONDS] [and limit = ROWS] [and batch_rows = ROWS] \
+                [and sys_col = true|false] SELECT …",
         about: "Runs a query on a database of this node, or of the network, and gives its rows.",
         details: "\
-One statement that only reads. All of SQL works: joins, subqueries, WITH, windows, HAVING. \
+One statement that only reads. All of SQL works: joins, subqueries, WITH, windows, HAVING; and so do \
+SHOW DATABASES, SHOW TABLES, DESCRIBE TABLE, EXPLAIN [ANALYZE] SELECT … and information_schema. \
 EdgeLake's own works too: increments(UNIT, N, COLUMN) groups by spans of time, and \
 increments(COLUMN) chooses them so that there are about 1000; period(UNIT, N, END, COLUMN[, and \
 CONDITION]) is the last span with rows in it; range(x) is max(x) - min(x); now() - 1 day, -3d; and \
@@ -65,7 +67,8 @@ Rows are sent as they are found. \"stat = false\" leaves out the statistics. \"m
 query that takes longer. \"timezone\" shows times in a zone: utc, local, pt, mt, ct, et or a name as \
 Europe/Rome. \"include\" asks the rows of further tables as if they were the queried table's. \
 \"extend\" puts columns in front: @ip, @port, @ip_port, @node_name, @dbms_name, @table_name, and \
-+NAME for a variable of the node.
++NAME for a variable of the node. \"sys_col = true\" puts the internal columns into \"*\": row_id, \
+insert_timestamp, tsd_name and tsd_id, which a query otherwise has when it names them.
 
 Two formats are for programs that must know when they have all rows: \"batch\" collects up to \
 \"limit\" rows (10000 without) in one object and says when there are more, and \"events\" sends \
@@ -93,7 +96,7 @@ Two formats are for programs that must know when they have all rows: \"batch\" c
             Format::EventsSse,
         ],
         asks_network: true,
-        keys: &["stat", "timezone", "include", "extend", "max_time", "limit", "batch_rows"],
+        keys: &["stat", "timezone", "include", "extend", "max_time", "limit", "batch_rows", "sys_col"],
         ..Declaration::READ
     };
 
@@ -178,10 +181,30 @@ impl Sql {
             // One more than are wanted shows that there are more.
             rows_max: limit.map(|limit| limit + 1),
             subset: context.delivery.subset,
+            internal_columns: self.has_internal_columns(context.delivery.edgelake)?,
         };
         let asked = context.sql().ask(&self.dbms, &self.sql, &scope).await;
         let query = asked.map_err(|error| self.elsewhere(error, context))?;
         Ok((query, times))
+    }
+
+    /// Whether `*` has the internal columns: as the command says, and otherwise for EdgeLake's clients in
+    /// EdgeLake's formats.
+    fn has_internal_columns(&self, edgelake: bool) -> Result<bool, Error> {
+        let is_edgelakes = matches!(
+            self.options.output.format,
+            None | Some(Format::Table | Format::Json | Format::JsonList | Format::JsonOutput)
+        );
+        self.options.flag("sys_col", edgelake && is_edgelakes)
+    }
+
+    /// The same query with what a client of EdgeLake's means and does not say.
+    pub(crate) fn as_edgelake_asks(&self) -> Self {
+        let mut sql = self.clone();
+        if sql.options.get("sys_col").is_none() && sql.has_internal_columns(true).unwrap_or(false) {
+            sql.options.set("sys_col", Term::Word("true".into()));
+        }
+        sql
     }
 
     /// How long a query on the network may take, where the request says so.
@@ -191,15 +214,16 @@ impl Sql {
 
     /// What is not on this node may be on others.
     fn elsewhere(&self, source: SqlError, context: &Context<'_>) -> Error {
-        let table = match &source {
-            SqlError::UnknownDatabase { .. } => None,
-            SqlError::UnknownTable { table, .. } => Some(table),
+        // What is not there need not be of the database that is queried.
+        let (dbms, table) = match &source {
+            SqlError::UnknownDatabase { dbms, .. } => (dbms, None),
+            SqlError::UnknownTable { dbms, table, .. } => (dbms, Some(table)),
             _ => return source.into(),
         };
         let places = Places(context.node.ledger().clone());
         let is_there = match table {
-            Some(table) => places.tables(&self.dbms).contains(table),
-            None => places.databases().contains(&self.dbms),
+            Some(table) => places.tables(dbms).contains(table),
+            None => places.databases().contains(dbms),
         };
         match is_there && !context.on_network {
             true => Error::OnNetwork(source),
@@ -243,6 +267,9 @@ impl Sql {
     }
 }
 
+/// The words that SQL begins with.
+const BEGINNINGS: [&str; 7] = ["select", "with", "values", "show", "describe", "desc", "explain"];
+
 /// Takes SQL: what is in quotes, or all that is left.
 pub(super) fn take_sql(cursor: &mut Cursor<'_>, expected: &str) -> Result<String, Error> {
     match cursor.peek().token {
@@ -259,7 +286,28 @@ pub(super) fn take_sql(cursor: &mut Cursor<'_>, expected: &str) -> Result<String
 fn begins_sql(cursor: &Cursor<'_>) -> bool {
     match cursor.peek().token {
         Token::Quoted(_) | Token::Symbol('(') => true,
-        Token::Word(word) => ["select", "with"].contains(&word.to_lowercase().as_str()),
+        Token::Word(word) => BEGINNINGS.contains(&word.to_lowercase().as_str()),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::commands::Command;
+
+    #[test]
+    fn a_client_of_edgelakes_has_the_internal_columns_in_edgelakes_formats() {
+        let meant = |text: &str| Command::from_text(text).unwrap().as_edgelake_asks().to_string();
+        for format in
+            ["", "format = json ", "format = table and stat = false ", "format = json:list "]
+        {
+            let command = meant(&format!("sql d {format}select * from t"));
+            assert!(command.contains("sys_col = true"), "{command}");
+        }
+        for format in ["format = csv ", "format = mcp ", "format = json and sys_col = false "] {
+            let command = meant(&format!("sql d {format}select * from t"));
+            assert!(!command.contains("sys_col = true"), "{command}");
+        }
+        assert_eq!(meant("get status"), "get status");
     }
 }

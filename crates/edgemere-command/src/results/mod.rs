@@ -151,7 +151,8 @@ pub async fn columns(
     let command = request.command.parsed()?;
     let destination = request.destination.as_deref().map(Destination::from_text).transpose()?;
     let on_network = destination.is_some_and(|destination| destination.is_network());
-    let delivery = Delivery { subset: request.subset, timeout: request.timeout };
+    let Request { subset, timeout, edgelake, .. } = *request;
+    let delivery = Delivery { subset, timeout, edgelake };
     let principal = &request.principal;
     let context = Context { node, principal, delivery, on_network, scripts: 0, own: None };
     match command.columns(&context).await {

@@ -42,10 +42,8 @@ struct Step {
 
 /// The columns of an EXPLAIN.
 pub(super) fn schema(explain: Explain) -> SchemaRef {
-    let mut fields = vec![
-        Field::new("node", DataType::Utf8, false),
-        Field::new("plan", DataType::Utf8, false),
-    ];
+    let mut fields =
+        vec![Field::new("node", DataType::Utf8, false), Field::new("plan", DataType::Utf8, false)];
     if explain.analyze {
         fields.push(Field::new("rows", DataType::Int64, true));
         fields.push(Field::new("time_ms", DataType::Float64, true));

@@ -144,6 +144,8 @@ fn config(merge_bytes: usize) -> SessionConfig {
         .with_sort_spill_reservation_bytes(merge_bytes);
     // The files come in pieces already: see `source`.
     config.options_mut().optimizer.repartition_file_scans = false;
+    // So that an error says where in the SQL it is.
+    config.options_mut().sql_parser.collect_spans = true;
     // It compares what may be null in two plans of one query, one of which was simplified.
     config.options_mut().execution.skip_physical_aggregate_schema_check = true;
     config

@@ -6,6 +6,7 @@ use datafusion::error::DataFusionError;
 use tokio::task::JoinError;
 
 use super::bounds::Excess;
+use super::told::{self, told};
 use crate::network;
 use crate::storage::{self, View};
 
@@ -186,7 +187,7 @@ pub enum Error {
     },
     /// The query needs more memory than it may have.
     #[error("the query needs more memory than it may have")]
-    OutOfMemory(#[source] DataFusionError),
+    OutOfMemory(DataFusionError),
     /// The node has too little memory left for it.
     #[error("the node is short of memory, and cannot answer this query now")]
     ShortOfMemory,
@@ -206,11 +207,11 @@ pub enum Error {
     #[error("cannot clear the folder for what queries write to disk")]
     Spill(#[source] std::io::Error),
     /// The query cannot be planned.
-    #[error("the query cannot be planned")]
-    Plan(#[source] DataFusionError),
+    #[error("{}", told(.0).message)]
+    Plan(DataFusionError),
     /// The query failed while it ran.
-    #[error("the query failed")]
-    Execution(#[source] DataFusionError),
+    #[error("{}", told(.0).message)]
+    Execution(DataFusionError),
 }
 
 impl Error {
@@ -229,6 +230,15 @@ impl Error {
                 asked: None,
                 source: Box::new(other),
             },
+        }
+    }
+
+    /// Writes to the log what a caller is not told.
+    pub(super) fn log(&self) {
+        match self {
+            Self::Plan(error) | Self::Execution(error) => told::log(error),
+            Self::View { source, .. } => source.log(),
+            _ => {}
         }
     }
 
@@ -268,6 +278,7 @@ impl Error {
                  EXPLAIN SELECT … how a query is run"
                     .into(),
             ),
+            Self::Plan(error) | Self::Execution(error) => told(error).hint,
             Self::NotIn => {
                 Some("join it with AND, OR and NOT only, or write EXISTS (SELECT …)".into())
             }

@@ -110,7 +110,8 @@ impl Sql {
         // Who does not wait any more ends the planning, too.
         let _end = OnDrop(unwanted);
         let planned = stop.wait(running.join_next()).await?;
-        planned.ok_or(Error::Stopped)?.map_err(lost)?.map_err(|error| stop.reason(error))
+        let planned = planned.ok_or(Error::Stopped)?.map_err(lost)?;
+        planned.map_err(|error| stop.reason(error)).inspect_err(Error::log)
     }
 }
 

@@ -42,7 +42,12 @@ pub(super) async fn table(names: Names<'_>, name: &str) -> Result<Arc<dyn TableP
         _ => {
             let known = TABLES.map(String::from).to_vec();
             let near = nearest(name, TABLES.into_iter());
-            return Err(Error::UnknownTable { dbms: SCHEMA.into(), table: name.into(), near, known });
+            return Err(Error::UnknownTable {
+                dbms: SCHEMA.into(),
+                table: name.into(),
+                near,
+                known,
+            });
         }
     };
     in_memory(batch)

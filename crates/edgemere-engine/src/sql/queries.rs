@@ -296,6 +296,7 @@ impl Ticket {
     }
 
     pub(super) fn failed(&self, error: &Error) {
+        error.log();
         self.entry.end(State::Failed(error.to_string()));
     }
 

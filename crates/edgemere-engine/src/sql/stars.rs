@@ -53,7 +53,8 @@ impl VisitorMut for Stars<'_> {
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Box<Error>> {
         for item in &mut select.projection {
-            if let SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options) = item {
+            if let SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options) = item
+            {
                 normalize(options);
             }
         }
@@ -203,7 +204,8 @@ fn one_by_one(
 /// Leaves these out, too.
 fn exclude(options: &mut WildcardAdditionalOptions, names: &[&str]) {
     let excepted = options.opt_except.iter();
-    let excepted = excepted.flat_map(|list| [&list.first_element].into_iter().chain(&list.additional_elements));
+    let excepted = excepted
+        .flat_map(|list| [&list.first_element].into_iter().chain(&list.additional_elements));
     let mut already: Vec<_> = excepted.map(|ident| ident.value.clone()).collect();
     let mut all = match options.opt_exclude.take() {
         Some(ExcludeSelectItem::Single(name)) => vec![name],

@@ -44,27 +44,3 @@ pub(super) fn sql_name(data_type: &DataType) -> String {
         DataType::Union(..) => "union".into(),
     }
 }
-
-/// The name of a type in an error: short, and with no more than matters there.
-pub(super) fn short_name(data_type: &DataType) -> &'static str {
-    match data_type {
-        DataType::Null => "null",
-        DataType::Boolean => "boolean",
-        DataType::Float16 | DataType::Float32 | DataType::Float64 => "double precision",
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "text",
-        DataType::Binary
-        | DataType::LargeBinary
-        | DataType::BinaryView
-        | DataType::FixedSizeBinary(_) => "binary",
-        DataType::Date32 | DataType::Date64 => "date",
-        DataType::Time32(_) | DataType::Time64(_) => "time",
-        DataType::Timestamp(..) => "timestamp",
-        DataType::Interval(_) | DataType::Duration(_) => "interval",
-        DataType::Struct(_) => "struct",
-        DataType::Map(..) => "map",
-        DataType::Dictionary(_, values) => short_name(values),
-        whole if whole.is_integer() => "whole number",
-        exact if exact.is_decimal() => "decimal",
-        _ => "list",
-    }
-}

@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::common::{DataFusionError, SchemaError};
+use datafusion::common::{Column, DataFusionError, SchemaError, TableReference};
 use datafusion::execution::context::SQLOptions;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::Statement as DfStatement;
@@ -132,8 +132,7 @@ fn has_internal(names: Names<'_>, name: &ObjectName) -> bool {
 
 /// Fails when there is no such database.
 pub(super) fn check_database(known: &dyn Tables, dbms: &str) -> Result<(), Error> {
-    let is_there =
-        dbms == information::SCHEMA || known.databases().iter().any(|one| one == dbms);
+    let is_there = dbms == information::SCHEMA || known.databases().iter().any(|one| one == dbms);
     if is_there { Ok(()) } else { Err(unknown_table(known, dbms, "")) }
 }
 
@@ -156,15 +155,32 @@ pub(super) fn unknown_table(known: &dyn Tables, dbms: &str, table: &str) -> Erro
 fn plan_error(error: DataFusionError) -> Error {
     match error.find_root() {
         DataFusionError::SchemaError(schema, _) => match schema.as_ref() {
-            SchemaError::FieldNotFound { field, valid_fields } => Error::UnknownColumn {
-                column: field.name().to_owned(),
-                near: nearest(field.name(), valid_fields.iter().map(|column| column.name())),
-                known: valid_fields.iter().map(|column| column.name().to_owned()).collect(),
-            },
+            SchemaError::FieldNotFound { field, valid_fields } => {
+                unknown_column(field, valid_fields)
+            }
             _ => Error::Plan(error),
         },
         _ => Error::Plan(error),
     }
+}
+
+fn unknown_column(column: &Column, known: &[Column]) -> Error {
+    let is_of_table = |table: &TableReference| {
+        known.iter().any(|one| one.relation.as_ref().is_some_and(|other| table.resolved_eq(other)))
+    };
+    let names = || known.iter().map(|column| column.name());
+    // `x.n` is no misspelt `n` when there is no table `x`.
+    let (name, near) = match &column.relation {
+        Some(table) if !is_of_table(table) => (format!("{}.{}", table.table(), column.name), None),
+        _ => (column.name.clone(), nearest(column.name(), names())),
+    };
+    let mut all: Vec<String> = Vec::new();
+    for name in names() {
+        if !all.iter().any(|known| known == name) {
+            all.push(name.to_owned());
+        }
+    }
+    Error::UnknownColumn { column: name, near, known: all }
 }
 
 /// The candidate that is nearest to a name, when it is near enough to be a slip of the same name.

@@ -58,11 +58,7 @@ impl<'a> Names<'a> {
     }
 
     /// Finds a table or a view, and plans it when it is a view.
-    pub(super) fn find<'b>(
-        self,
-        dbms: &'b str,
-        name: &'b str,
-    ) -> BoxFuture<'b, Result<(), Error>>
+    pub(super) fn find<'b>(self, dbms: &'b str, name: &'b str) -> BoxFuture<'b, Result<(), Error>>
     where
         'a: 'b,
     {

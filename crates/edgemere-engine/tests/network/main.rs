@@ -12,6 +12,7 @@ mod edgelake;
 mod failures;
 mod generated;
 mod many;
+mod messages;
 mod node;
 mod plans;
 mod proxy;

@@ -58,11 +58,7 @@ impl Reading {
         Self::new(statement, &casts, internal)
     }
 
-    fn new(
-        mut statement: Statement,
-        casts: &[OwnCast],
-        internal: Internal,
-    ) -> Result<Self, Error> {
+    fn new(mut statement: Statement, casts: &[OwnCast], internal: Internal) -> Result<Self, Error> {
         if let Statement::Query(query) = &mut statement {
             rewrite(query, casts)?;
         }

@@ -138,10 +138,9 @@ impl<'a> Front<'a> {
     fn begins_query(&self) -> bool {
         match self.peek().map(|token| &token.token) {
             Some(Token::LParen) => true,
-            Some(Token::Word(word)) if word.quote_style.is_none() => matches!(
-                word.keyword,
-                Keyword::SELECT | Keyword::WITH | Keyword::VALUES
-            ),
+            Some(Token::Word(word)) if word.quote_style.is_none() => {
+                matches!(word.keyword, Keyword::SELECT | Keyword::WITH | Keyword::VALUES)
+            }
             _ => false,
         }
     }

@@ -24,13 +24,15 @@ pub(super) struct Form {
     pub(super) is_query: bool,
     /// What the body gives the variables of the request.
     pub(super) assignments: Option<String>,
+    /// Whether it comes from a client of EdgeLake's, which all say so.
+    pub(super) edgelake: bool,
 }
 
 impl Form {
     /// Reads the headers and the URL; what is in both counts as in the URL.
     pub(super) fn read(headers: &HeaderMap, uri: &Uri) -> Result<Self, Failure> {
         let mut form = Self::default();
-        for name in ["command", "destination", "subset", "timeout", "into"] {
+        for name in ["command", "destination", "subset", "timeout", "into", "user-agent"] {
             if let Some(value) = headers.get(name) {
                 let value = std::str::from_utf8(value.as_bytes()).map_err(|_| {
                     Failure::bad_request(format!("the header \"{name}\" is not UTF-8"), RETRY_HINT)
@@ -70,12 +72,16 @@ impl Form {
             "subset" => self.subset = value.eq_ignore_ascii_case("true"),
             "timeout" => self.timeout = Some(parse_timeout(value)?),
             "into" => self.html = value.eq_ignore_ascii_case("html"),
-            // Other names are other programs' business: an agent, a content type.
+            "user-agent" => self.edgelake = value.starts_with(EDGELAKE_AGENT),
+            // Other names are other programs' business: a content type.
             _ => {}
         }
         Ok(())
     }
 }
+
+/// What EdgeLake's clients call themselves: a node of EdgeLake answers nobody else.
+const EDGELAKE_AGENT: &str = "AnyLog/";
 
 const RETRY_HINT: &str = "write the command into the URL, percent-encoded: /?command=get%20status";
 
@@ -105,6 +111,7 @@ mod tests {
         let form = read("/?User-Agent=AnyLog/1.23?command=get%20status?destination=network");
         assert_eq!(form.command.as_deref(), Some("get status"));
         assert_eq!(form.destination.as_deref(), Some("network"));
+        assert!(form.edgelake && !read("/?command=get%20status").edgelake);
     }
 
     #[test]

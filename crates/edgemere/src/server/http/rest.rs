@@ -97,6 +97,7 @@ async fn run(state: &Arc<State>, form: Form, method: CommandMethod) -> Result<Re
         subset: form.subset,
         timeout: form.timeout,
         assignments: form.assignments,
+        edgelake: form.edgelake,
         ..Request::new(command, principal(state))
     };
     let rendered = execute(state, &request).await?;

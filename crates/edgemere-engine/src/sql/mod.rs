@@ -2,7 +2,8 @@
 //!
 //! One query, top to bottom:
 //!
-//! 1. `dialect` reads EdgeLake's SQL as one statement, and turns its own functions into SQL.
+//! 1. `dialect` reads EdgeLake's SQL as one statement, and turns its own functions into SQL. SHOW, DESCRIBE
+//!    and EXPLAIN become requests, which `information` and `analyze` answer.
 //! 2. `validate` proves that the statement only reads, and has `views` find its tables and views,
 //!    with near names in the error when there is none.
 //! 3. `catalog` gives DataFusion the `tables`, those of the storage each as one snapshot for the whole
@@ -12,6 +13,9 @@
 //! 5. [`Query`] streams the batches. Whoever drops it stops the work. [`Queries`] knows how far each
 //!    is.
 //! 6. [`collect`] and [`events`] are the two ways to take them.
+//!
+//! `visible` and `stars` keep a table's internal columns out of `*`. `told` says in words of ours what
+//! DataFusion says of a query.
 //!
 //! On the network ([`Sql::on_network`]) only the tables are others, and `session` has the plan divided
 //! between the operators and this node: see [`crate::network`].

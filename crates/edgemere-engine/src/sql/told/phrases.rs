@@ -12,6 +12,7 @@ pub(super) fn told(text: &str) -> Option<Told> {
     function(text)
         .or_else(|| operator(text))
         .or_else(|| value(text))
+        .or_else(|| time(text))
         .or_else(|| clause(text))
         .or_else(|| query(text))
         .or_else(|| unsupported(text))
@@ -200,6 +201,11 @@ fn value(text: &str) -> Option<Told> {
         let told = Told::new("a value is not a date");
         return Some(told.hint("write it as '2026-01-31'"));
     }
+    None
+}
+
+/// Times and their parts that are none, and results that are too large.
+fn time(text: &str) -> Option<Told> {
     if let Some(zone) = between(text, "Invalid timezone \"", "\"") {
         let told = Told::new(format!("no time zone '{zone}'"));
         return Some(told.hint("use a name as 'Europe/Rome', or an offset as '+02:00'"));

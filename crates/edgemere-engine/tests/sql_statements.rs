@@ -204,6 +204,7 @@ async fn a_star_has_no_internal_columns() {
         ("select w.row_id as r, * from w", "r row_id n"),
         ("with x as (select * from t) select * from x union all select * from t", "time n s"),
         ("with t as (select 1 as row_id, 2 as n) select row_id as r, * from t", "r row_id n"),
+        ("with t as (select row_id, * from t) select row_id as r, * from t", "r row_id time n s"),
         ("select * from t natural join u", "time n s w"),
         ("select a.row_id, * from t a join u using (n)", "row_id time n s w"),
         ("select a.row_id as r, b.* from t a left join u b on a.n = b.n", "r n w"),

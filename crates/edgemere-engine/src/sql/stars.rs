@@ -40,8 +40,17 @@ impl VisitorMut for Stars<'_> {
     type Break = Box<Error>;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Box<Error>> {
-        let named = query.with.iter().flat_map(|with| &with.cte_tables);
-        self.with.extend(named.map(|named| normal(&named.alias.name)));
+        let Some(with) = &mut query.with else { return ControlFlow::Continue(()) };
+        for named in &mut with.cte_tables {
+            let name = normal(&named.alias.name);
+            // Inside of it the name still means the table, unless the query is about itself. What is
+            // rewritten here is found rewritten later, and stays as it is.
+            if !with.recursive && self.internal != Internal::NONE {
+                let with = self.with.clone();
+                named.query.visit(&mut Stars { with, ..*self })?;
+            }
+            self.with.push(name);
+        }
         ControlFlow::Continue(())
     }
 

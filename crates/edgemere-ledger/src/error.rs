@@ -39,6 +39,21 @@ pub enum Error {
         /// What the value must be, with its article: "a text".
         expected: &'static str,
     },
+    /// A name has a character that nobody sees, or that changes how others are shown.
+    #[error(
+        "the {what} of a policy of type \"{}\" has the invisible character U+{:04X} as its {place}. character",
+        kind.escape_default(), u32::from(*character)
+    )]
+    Invisible {
+        /// The policy's type.
+        kind: String,
+        /// What has it: "name".
+        what: String,
+        /// The character.
+        character: char,
+        /// Where it is, from 1.
+        place: usize,
+    },
     /// A policy with this id is in the ledger already.
     #[error("the ledger has a policy with the id \"{id}\" already")]
     DuplicateId {
@@ -256,6 +271,9 @@ impl Error {
                 "bring the newer data folder back, or take this one as it is for good with \"accept \
                  operator {name}\" on a node of the network"
             )),
+            Self::Invisible { .. } => {
+                Some("names are for people: leave out what they cannot see".to_owned())
+            }
             Self::IsCopy { .. } => Some(
                 "run \"edgemere ledger promote --data DIR\" to make it the network's ledger, or \
                  start the node without the role master"

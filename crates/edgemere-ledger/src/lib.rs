@@ -50,6 +50,7 @@ mod scan;
 mod scope;
 mod snapshot;
 mod view;
+mod visible;
 
 pub use bound::{Identity, NODE_ID, unbound};
 pub use condition::{Comparison, Condition, Kinds};

@@ -48,6 +48,13 @@ pub trait Commands: Send + Sync + 'static {
         None
     }
 
+    /// Whether a command, by its declared name, can ever be carried out there for who asks. A tool of which
+    /// none can is not offered.
+    fn has(&self, command: &str, principal: &Principal) -> bool {
+        let _ = (command, principal);
+        true
+    }
+
     /// The name of the node that answers.
     fn node_name(&self) -> String;
 }

@@ -99,6 +99,11 @@ const ROW_FORMATS: [Format; 6] = [
 ];
 
 impl Foreign {
+    /// Whether a command, by its declared name, can ever be sent to EdgeLake.
+    pub fn knows(name: &str) -> bool {
+        ["sql", "blockchain get"].contains(&name) || plain::is_sent(name)
+    }
+
     /// What a command is to EdgeLake.
     pub fn of(command: &Command, text: &str) -> Result<Self, Unsendable> {
         if let Some(asked) = command.asked_query() {

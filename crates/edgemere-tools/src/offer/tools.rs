@@ -39,6 +39,9 @@ pub(super) fn add(
     executor: &Executor,
 ) -> Catalog {
     let Some(tool) = toolbox.tools().get(index) else { return catalog };
+    if !can_work(tool, executor) {
+        return catalog;
+    }
     let described = mcp_serve::Tool {
         title: tool.title.clone(),
         input_schema: tool.input_schema.clone(),
@@ -49,6 +52,15 @@ pub(super) fn add(
     };
     let (toolbox, executor) = (Arc::clone(toolbox), executor.clone());
     catalog.tool(described, Offered { toolbox, index, executor })
+}
+
+/// Whether the node has one of the commands of a tool.
+pub(super) fn can_work(tool: &Tool, executor: &Executor) -> bool {
+    let (node, principal) = (executor.commands(), executor.principal());
+    match &tool.work {
+        Work::Command(plan) => plan.commands().iter().any(|name| node.has(name, principal)),
+        _ => true,
+    }
 }
 
 /// Only what differs from what clients take for granted: each word is in every agent's context.

@@ -102,6 +102,14 @@ impl Plan {
         })
     }
 
+    /// The declared names of the commands that it may be.
+    pub(crate) fn commands(&self) -> Vec<&'static str> {
+        match &self.choice {
+            Choice::One(template) => vec![template.expected],
+            Choice::Cases { when, .. } => when.iter().map(|(_, one)| one.expected).collect(),
+        }
+    }
+
     /// What it answers with, as far as that is known before a call.
     pub(crate) fn answers(&self) -> Answers {
         let answers = match &self.choice {

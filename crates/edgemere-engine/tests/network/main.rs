@@ -109,6 +109,12 @@ pub(crate) fn impatient() -> Patience {
     }
 }
 
+/// Longer than any machine is busy.
+fn patient() -> Patience {
+    let long = Duration::from_secs(600);
+    Patience { connect: long, accept: long, ping: long, pong: long }
+}
+
 impl Cluster {
     /// So many operators, without tables.
     pub(crate) async fn start(operators: usize) -> Self {
@@ -119,14 +125,27 @@ impl Cluster {
         Self::of(nodes)
     }
 
+    /// The same, and nobody is given up because the machine is busy.
+    pub(crate) async fn start_patient(operators: usize) -> Self {
+        let mut nodes = Vec::new();
+        for number in 0..operators {
+            nodes.push(Node::start(number).await);
+        }
+        Self::with_patience(nodes, patient())
+    }
+
     /// These operators, without tables.
     pub(crate) fn of(nodes: Vec<Node>) -> Self {
+        Self::with_patience(nodes, impatient())
+    }
+
+    fn with_patience(nodes: Vec<Node>, patience: Patience) -> Self {
         let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let (whole, _) = Engine::open(folders[0].path()).unwrap();
         let (asking, _) = Engine::open(folders[1].path()).unwrap();
         let places = Arc::new(Places::default());
         let placement = Arc::clone(&places) as Arc<dyn Placement>;
-        let network = asking.sql().on_network(placement, Arc::new(node::Key), impatient());
+        let network = asking.sql().on_network(placement, Arc::new(node::Key), patience);
         Self { nodes, places, network, whole, _folders: folders }
     }
 

@@ -204,7 +204,7 @@ fn publish_table(
         "name": table, "dbms": dbms, "create": create_text(table, &all), "source": SOURCE,
     }}))?;
     match known.first() {
-        None => ledger.insert(policy, scope).map(drop),
+        None => unless_there(ledger.insert(policy, scope)),
         Some(known) if !is_more => spread(ledger, known, scope),
         Some(known) => ledger.replace(known.id().unwrap_or_default(), policy, scope).map(drop),
     }
@@ -258,7 +258,18 @@ fn publish_cluster(
     }}))?;
     match ledger.get(&policy.content_id()) {
         Some(known) => spread(ledger, &known, scope),
-        None => ledger.insert(policy, scope).map(drop),
+        None => unless_there(ledger.insert(policy, scope)),
+    }
+}
+
+/// A policy that another node has published meanwhile is published: the ledger's change has everything
+/// compared again.
+fn unless_there(
+    inserted: Result<Arc<Policy>, edgemere_ledger::Error>,
+) -> Result<(), edgemere_ledger::Error> {
+    match inserted {
+        Err(edgemere_ledger::Error::DuplicateId { .. }) | Ok(_) => Ok(()),
+        Err(error) => Err(error),
     }
 }
 

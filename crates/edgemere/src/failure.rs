@@ -103,6 +103,14 @@ fn classify(error: anyhow::Error) -> (Kind, Option<String>) {
     if error.is::<BadTools>() {
         return (Kind::Input, Some(BAD_TOOLS_HINT.into()));
     }
+    // Whatever it was that the system does not let this user do.
+    let io = error.chain().find_map(|source| source.downcast_ref::<io::Error>());
+    if let Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) =
+        io.map(io::Error::kind)
+        && !error.is::<CannotListen>()
+    {
+        return (Kind::Denied, Some(NO_PERMISSION_HINT.into()));
+    }
     if error.is::<CannotListen>() {
         return (Kind::Unavailable, Some(listen_hint(&error)));
     }
@@ -115,6 +123,9 @@ fn classify(error: anyhow::Error) -> (Kind, Option<String>) {
     };
     error.map_or((Kind::Internal, None), |error| (error.kind(), error.hint()))
 }
+
+const NO_PERMISSION_HINT: &str =
+    "run it as the user that the folder belongs to, or name another folder with --data DIR";
 
 const NOT_LOOPBACK_HINT: &str = "use an address of this machine alone, as 127.0.0.1: a node has no way yet to tell callers \
      from other machines apart";
@@ -161,6 +172,20 @@ mod tests {
         assert_eq!(failure.kind, Kind::Unavailable);
         assert_eq!(failure.message, "cannot start: the ledger in \"data\" is in use");
         assert!(failure.hint.is_some());
+    }
+
+    #[test]
+    fn what_the_system_does_not_let_the_user_do_is_denied() {
+        let cause = io::Error::from(io::ErrorKind::PermissionDenied);
+        let failure = Failure::of(anyhow::Error::new(cause).context("cannot create \"/x\""));
+        assert_eq!(failure.kind, Kind::Denied);
+        assert!(failure.hint.unwrap().contains("--data DIR"));
+        let ledger = edgemere_ledger::Error::Io {
+            action: "open",
+            path: "/x".into(),
+            source: io::ErrorKind::PermissionDenied.into(),
+        };
+        assert_eq!(Failure::of(ledger.into()).kind, Kind::Denied);
     }
 
     #[test]

@@ -187,7 +187,7 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
     services.extend(upkeep(&node, has_joined));
     write_node_file(&node)?;
     // What was made until now by those who do not say who may read it.
-    private::prepare(&node.settings().data)?;
+    private::finish(&node.settings().data)?;
     Ok(Running { node, mcp, services })
 }
 

@@ -50,6 +50,7 @@ mod session;
 mod shape;
 mod size;
 mod source;
+mod spill;
 mod statement_size;
 mod stop;
 mod stream;
@@ -69,7 +70,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::disk_manager::{DiskManager, DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::TrackConsumersPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SessionState, TaskContext};
@@ -101,6 +102,7 @@ pub(crate) use self::read::rows_read;
 pub use self::rows::Rows;
 pub use self::scope::{Extended, Extension, Scope, TableName};
 use self::session::{Session, Steps};
+use self::spill::Verified;
 pub(crate) use self::stop::Stop;
 pub use self::stream::Query;
 use self::stream::{Planned, failed};
@@ -150,6 +152,8 @@ pub struct Sql {
     memory: Arc<Total>,
     workers: Arc<Workers>,
     watch: Arc<Watch>,
+    /// The files that queries spill to.
+    spilled: Arc<DiskManager>,
 }
 
 impl Sql {
@@ -157,17 +161,20 @@ impl Sql {
     /// what a crash left there is removed.
     pub fn new(storage: Storage, spill_folder: &Path, limits: Limits) -> Result<Self, Error> {
         clear(spill_folder).map_err(Error::Spill)?;
+        let folders = DiskManagerMode::Directories(vec![spill_folder.to_owned()]);
+        let disk = DiskManagerBuilder::default()
+            .with_mode(folders)
+            .with_max_temp_directory_size(limits.spill_bytes);
+        let spilled = Arc::new(disk.build().map_err(Error::Plan)?);
         let mode = match limits.spill_bytes {
             0 => DiskManagerMode::Disabled,
-            _ => DiskManagerMode::Directories(vec![spill_folder.to_owned()]),
+            _ => DiskManagerMode::Custom(Arc::new(Verified(Arc::clone(&spilled)))),
         };
         // Without a limit a sort would merge as many files at once as there is memory, and leave none
         // for what comes after it.
         let merged_files = (merge_bytes(&limits) / MERGED_FILE_BYTES).max(2);
-        let disk = DiskManagerBuilder::default()
-            .with_mode(mode)
-            .with_max_temp_directory_size(limits.spill_bytes)
-            .with_max_spill_merge_fan_in(merged_files);
+        let disk =
+            DiskManagerBuilder::default().with_mode(mode).with_max_spill_merge_fan_in(merged_files);
         let runtime = RuntimeEnvBuilder::new()
             .with_disk_manager_builder(disk)
             .with_metadata_cache_limit(FILE_ENDS_BYTES_MAX)
@@ -191,6 +198,7 @@ impl Sql {
             memory,
             workers,
             watch,
+            spilled,
         })
     }
 
@@ -274,7 +282,7 @@ impl Sql {
     /// How much queries have written to disk because it did not fit in memory, in bytes.
     #[must_use]
     pub fn spilled_bytes(&self) -> u64 {
-        self.runtime.disk_manager.used_disk_space()
+        self.spilled.used_disk_space()
     }
 
     async fn begin(

@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use edgemere_engine::Engine;
-use edgemere_engine::network::{Credentials, Patience};
+use edgemere_engine::network::{Credentials, Patience, Seen};
 use edgemere_engine::sql::Sql;
 use edgemere_ledger::{Identity, Ledger, Position, Scope};
 use serde_json::{Map, Value};
@@ -112,6 +112,8 @@ pub struct Node {
     processes: RwLock<Vec<(&'static str, Process)>>,
     /// SQL on all operators of the network.
     network_sql: Sql,
+    /// How far its operators were when they last answered.
+    seen: Seen,
 }
 
 /// Tells how something is doing that runs beside the node.
@@ -143,8 +145,12 @@ impl Node {
         let places = Arc::new(Places(settings.ledger.clone()));
         let credentials = Arc::clone(&settings.credentials);
         let local = settings.engine.sql();
+        let seen = Seen::open(&settings.engine.storage().folder().join("operators.seen"));
         let node = Self {
-            network_sql: local.on_network(places, credentials, Patience::default()),
+            network_sql: local
+                .on_network(places, credentials, Patience::default())
+                .remembering(seen.clone()),
+            seen,
             name: RwLock::new(settings.name.clone()),
             synchronizer: Synchronizer::new(&settings.ledger),
             announcer: Announcer::default(),
@@ -232,6 +238,11 @@ impl Node {
     /// SQL on all operators of the network.
     pub fn network_sql(&self) -> &Sql {
         &self.network_sql
+    }
+
+    /// How far the operators of the network were when they last answered this node.
+    pub fn seen(&self) -> &Seen {
+        &self.seen
     }
 
     /// Whether the node has the role.

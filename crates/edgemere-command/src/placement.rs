@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use edgemere_engine::Definition;
 use edgemere_engine::network::{Bound, Operator, Part, Placement, Table};
-use edgemere_ledger::{Ledger, NODE_ID, Policy};
+use edgemere_engine::storage::Reached;
+use edgemere_ledger::{Ledger, NODE_ID, Policy, accepted};
 use serde_json::Value;
 
 use crate::destination::address_of;
@@ -49,11 +50,18 @@ fn part(policy: &Policy) -> Option<Part> {
         name: policy.text("name").unwrap_or("operator").to_owned(),
         address: address_of(policy)?,
         bound: policy.text(NODE_ID).map(|node| {
-            let position = policy.attribute("position").and_then(Value::as_u64);
-            Arc::new(Bound { node: node.to_owned(), position: position.unwrap_or_default() })
+            let (node, reached) = (node.to_owned(), reached(policy));
+            Arc::new(Bound { node, reached, accepted: accepted(policy) })
         }),
     };
     Some(Part { operators: vec![operator], rows: None })
+}
+
+/// How far an operator says that its storage was. A policy of an earlier version names no epoch.
+pub(crate) fn reached(policy: &Policy) -> Reached {
+    let position = policy.attribute("position").and_then(Value::as_u64);
+    let epoch = policy.text("epoch").and_then(|text| text.parse().ok());
+    Reached { epoch: epoch.unwrap_or_default(), position: position.unwrap_or_default() }
 }
 
 fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {

@@ -189,17 +189,12 @@ pub enum Error {
         name: String,
     },
     /// A node's data folder is older than the ledger knows it.
-    #[error(
-        "the data folder of the operator \"{name}\" was at {known} and is at {position} now: it is an \
-         older copy of itself, and rows are lost"
-    )]
+    #[error("the operator \"{name}\" is not what it was: {reason}; it is an older copy of itself")]
     Backwards {
         /// The node's name.
         name: String,
-        /// How far it is known to have been.
-        known: u64,
-        /// How far it is.
-        position: u64,
+        /// How that can be seen.
+        reason: String,
     },
     /// The policy says to be of a node that has not signed it, or not last.
     #[error("the policy of the {kind} \"{name}\" is not signed by that node, or an older one")]

@@ -35,6 +35,7 @@ use super::error::Error;
 use super::operators::Operator;
 use super::protocol;
 use super::proved::Proved;
+use super::seen::Seen;
 
 /// What is kept of one operator's result, in bytes, before it is used: then the operator waits.
 const BUFFER_BYTES: usize = 4 << 20;
@@ -63,6 +64,7 @@ pub trait Credentials: fmt::Debug + Send + Sync {
 pub(super) struct Links {
     channels: Channels,
     credentials: Arc<dyn Credentials>,
+    seen: Seen,
     context: Arc<TaskContext>,
     query: Uuid,
     /// Whether an answer without rows that cannot be read is an answer.
@@ -90,6 +92,7 @@ impl Links {
     pub(super) fn new(
         channels: Channels,
         credentials: Arc<dyn Credentials>,
+        seen: Seen,
         runtime: Arc<RuntimeEnv>,
         subset: bool,
     ) -> Result<Self> {
@@ -101,6 +104,7 @@ impl Links {
         Ok(Self {
             channels,
             credentials,
+            seen,
             context: Arc::new(context),
             query: Uuid::new_v4(),
             subset,
@@ -147,7 +151,7 @@ impl Links {
     ) -> Result<Link, Error> {
         let failed = |error: DataFusionError| Error::of_call(operator, &error, false);
         let channel = self.channels.to(operator)?;
-        let proved = Proved::new(channel, Arc::clone(&self.credentials));
+        let proved = Proved::new(channel, Arc::clone(&self.credentials), operator, &self.seen);
         let channel = BoxCloneSyncChannel::new(proved);
         let mut client = create_worker_client(channel.clone());
         let mut second = create_worker_client(channel);
@@ -221,9 +225,11 @@ impl Links {
             (protocol::SUBSET, self.subset.to_string()),
         ];
         let bound = operator.bound.iter().flat_map(|bound| {
-            let position = (protocol::POSITION, bound.position.to_string());
-            [(protocol::NODE, bound.node.clone()), position]
+            let reached = (protocol::REACHED, bound.reached.to_string());
+            [(protocol::NODE, bound.node.clone()), reached]
         });
+        let seen = self.seen.of(operator).map(|seen| (protocol::SEEN, seen.to_string()));
+        let bound = bound.chain(seen);
         let own = own.into_iter().chain(bound);
         let own = own.map(|(name, value)| (name.to_owned(), value));
         for (name, value) in own.chain(proof) {

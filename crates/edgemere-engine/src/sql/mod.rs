@@ -113,7 +113,7 @@ use self::watch::Watch;
 pub(crate) use self::workers::Workers;
 pub(crate) use self::yielding::yielding;
 pub use self::zone::Zone;
-use crate::network::{self, Credentials, Patience, Placement, Remote};
+use crate::network::{self, Credentials, Patience, Placement, Remote, Seen};
 use crate::storage::Storage;
 
 /// The stack that a thread needs to plan and run the deepest query that is let through: a node starts
@@ -214,6 +214,13 @@ impl Sql {
         let remote = Some(Remote::new(credentials, patience));
         let (tables, known) = (network::tables(placement), Arc::default());
         Self { tables, remote, known, ..self.clone() }
+    }
+
+    /// The same SQL on the network, which remembers how far operators were when they answered.
+    #[must_use]
+    pub fn remembering(&self, seen: Seen) -> Self {
+        let remote = self.remote.clone().map(|remote| remote.remembering(seen));
+        Self { remote, ..self.clone() }
     }
 
     /// The same SQL, on behalf of somebody whom [`Queries`] shows.

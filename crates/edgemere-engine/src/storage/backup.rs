@@ -16,6 +16,7 @@ use super::folder::{Folder, create_durably, sync_folder};
 use super::handle::blocking;
 use super::record::Marks;
 use super::strays::Strays;
+use super::witness::Witness;
 use super::writes::{Shelf, Value, Writes, get_json, read};
 use super::{DataFile, Error, Storage, recovery};
 use crate::private;
@@ -66,8 +67,11 @@ pub fn back_up_closed(folder: &Path, to: &Path) -> Result<Backup, Error> {
     let database = Database::open(&copy).map_err(|error| failed(error.into()))?;
     let transaction = database.begin_read().map_err(|error| failed(error.into()))?;
     let contents = recovery::load(&folder, &transaction)?;
-    let marks = get_json(&transaction, &copy, Shelf::Marks, (0, 0))?.unwrap_or_default();
+    let marks: Marks = get_json(&transaction, &copy, Shelf::Marks, (0, 0))?.unwrap_or_default();
     Strays::find(&folder, &contents.tables)?.check_age(marks)?;
+    if let Some(id) = marks.storage {
+        Witness::open(folder.path())?.check(&folder.fresh(), id, marks.sequence)?;
+    }
     let held = Held {
         marks,
         tables: contents.tables.len(),
@@ -121,7 +125,7 @@ fn write_store(transaction: &ReadTransaction, from: &Path, to: &Path) -> Result<
     let database = Database::create(to).map_err(|error| failed(error.into()))?;
     let written = database.begin_write().map_err(|error| failed(error.into()))?;
     // The marks are copied with the digest of the values that are copied with them.
-    let writes = Writes { transaction: &written, path: to, digest: Cell::new(0) };
+    let writes = Writes { transaction: &written, path: to, digests: Cell::default() };
     for shelf in Shelf::ALL {
         read(transaction, from, shelf, |key, value| writes.put(shelf, [(key, Value::of(value))]))?;
     }

@@ -169,6 +169,19 @@ pub enum Error {
         /// How that can be seen.
         reason: String,
     },
+    /// The store has lost its last transactions, and they were acknowledged.
+    #[error(
+        "the file \"{}\" ends with transaction {found}, and transaction {acknowledged} was acknowledged: \
+         what was stored between them is lost", path.display()
+    )]
+    Forgotten {
+        /// The file.
+        path: PathBuf,
+        /// Its last transaction.
+        found: u64,
+        /// The last one that was acknowledged.
+        acknowledged: u64,
+    },
     /// The operating system refused.
     #[error("cannot {action} \"{}\"", path.display())]
     Io {
@@ -214,7 +227,7 @@ impl Error {
                 "send other rows under another key; the same key is for sending the same bytes again"
                     .to_owned(),
             ),
-            Self::Damaged { .. } | Self::Older { .. } => {
+            Self::Damaged { .. } | Self::Older { .. } | Self::Forgotten { .. } => {
                 Some(format!("nothing was changed; {WAYS_OUT}"))
             }
             Self::DiskReserve { .. } => Some(

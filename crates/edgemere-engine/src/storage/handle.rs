@@ -18,6 +18,7 @@ use super::clock::ClockWatch;
 use super::commit::Job;
 use super::compact::Eagerness;
 use super::disk::Disk;
+use super::epochs::Epochs;
 use super::folder::Folder;
 use super::options::{CACHE_BYTES, QUEUE_MAX, TABLES_MAX};
 use super::record::{Counters, TableRecord};
@@ -74,13 +75,14 @@ impl Storage {
         recovery::check_store(&folder)?;
         let load = |transaction: &_| recovery::load(&folder, transaction);
         let (store, loaded) = Store::open(&folder.fresh(), opener, load)?;
-        let recovery = recovery::sweep(&folder, &loaded.tables, store.found())?;
+        let recovery = recovery::sweep(&folder, &loaded.tables, &store)?;
         let (queue, jobs) = mpsc::channel(QUEUE_MAX);
         let shared = Arc::new(Shared {
             budget: Arc::new(Budget::new(options.fresh_bytes_max)),
             clock: ClockWatch::new(options.clock.clone(), loaded.clock),
             disk: Disk::new(folder.path(), options.disk.clone(), options.disk_reserve),
             held: Mutex::default(),
+            epochs: Epochs::new(loaded.epochs),
             folder,
             options,
             store,
@@ -123,6 +125,12 @@ impl Storage {
     #[must_use]
     pub fn table(&self, dbms: &str, name: &str) -> Option<Arc<Table>> {
         self.inner.catalog.get(dbms, name)
+    }
+
+    /// The folder that it is in.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.inner.shared.folder.path()
     }
 
     /// How far the storage is: every transaction that is durable counts, and none is ever uncounted.

@@ -18,6 +18,10 @@ impl StorageId {
     pub(crate) fn new() -> Self {
         Self(uuid::Uuid::new_v4().as_u128())
     }
+
+    pub(crate) fn bytes(self) -> [u8; 16] {
+        self.0.to_le_bytes()
+    }
 }
 
 impl From<StorageId> for String {
@@ -48,6 +52,9 @@ pub(crate) struct Marks {
     /// The digest of all values that are counted. None in a store from before there was one.
     #[serde(default)]
     pub(crate) digest: Option<u64>,
+    /// The digest of the keys of appends. None in a store from before there was one.
+    #[serde(default)]
+    pub(crate) keys_digest: Option<u64>,
     /// Which storage it is; none in one of an earlier version to which nothing was written since.
     #[serde(default)]
     pub(crate) storage: Option<StorageId>,
@@ -61,6 +68,7 @@ impl Default for Marks {
             next_table: 1,
             next_file: 1,
             digest: Some(0),
+            keys_digest: Some(0),
             storage: None,
         }
     }

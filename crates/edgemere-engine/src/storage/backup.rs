@@ -18,7 +18,7 @@ use super::record::Marks;
 use super::strays::Strays;
 use super::witness::Witness;
 use super::writes::{Shelf, Value, Writes, get_json, read};
-use super::{DataFile, Error, Storage, recovery};
+use super::{Damage, DataFile, Error, Storage, recovery};
 use crate::private;
 
 /// What a copy of a storage has.
@@ -36,6 +36,8 @@ pub struct Backup {
     pub rows: u64,
     /// How many rows have not settled.
     pub fresh_rows: u64,
+    /// The files that are damaged, and not in the copy: where they are in the folder, and why.
+    pub damaged: Vec<Damage>,
 }
 
 impl Storage {
@@ -99,12 +101,15 @@ fn write(
     to: &Path,
 ) -> Result<Backup, Error> {
     create_durably(to)?;
+    let (mut damaged, mut rows) = (Vec::new(), 0);
     for file in &held.files {
-        if let Some(reason) = recovery::damage(file) {
-            return Err(Error::damaged(&file.path, reason));
-        }
         let place = file.path.strip_prefix(folder.path()).unwrap_or(&file.path);
+        if let Some(reason) = recovery::damage(file) {
+            damaged.push(Damage { path: place.to_owned(), reason });
+            continue;
+        }
         link(&file.path, &to.join(place))?;
+        rows += file.rows;
     }
     write_store(transaction, &folder.fresh(), &to.join("fresh.redb"))?;
     sync_folder(to)?;
@@ -112,9 +117,10 @@ fn write(
         storage: held.marks.storage.map(String::from),
         sequence: held.marks.sequence,
         tables: held.tables,
-        files: held.files.len(),
-        rows: held.files.iter().map(|file| file.rows).sum(),
+        files: held.files.len() - damaged.len(),
+        rows,
         fresh_rows: held.fresh,
+        damaged,
     })
 }
 

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use edgemere_engine::{Column, Definition, Schema};
+use edgemere_engine::{Definition, Schema};
 use edgemere_ledger::{Ledger, Policy, Scope};
 use serde_json::json;
 use tokio::sync::{Notify, watch};
@@ -49,9 +49,9 @@ const SETTLE_TIME: Duration = Duration::from_secs(3);
 #[derive(Debug, Default)]
 pub(crate) struct Announcer {
     /// The tables that the ledger had when they were last looked at, by their numbers in the
-    /// storage, with how many columns. Held while tables are compared: two comparisons at once would
+    /// storage, with their columns. Held while tables are compared: two comparisons at once would
     /// add the same twice.
-    known: Mutex<HashMap<u64, usize>>,
+    known: Mutex<HashMap<u64, Arc<Schema>>>,
     /// The layout of the storage that was last compared, with success or not.
     compared: watch::Sender<Option<u64>>,
     /// Whether everything is to be compared, and not only what is new.
@@ -161,13 +161,13 @@ fn publish_missing(node: &Node) -> Result<(), edgemere_ledger::Error> {
     for dbms in storage.databases() {
         for table in storage.tables(&dbms) {
             let schema = table.schema();
-            let (number, columns) = (table.number(), schema.columns.len());
-            if known.get(&number) == Some(&columns) {
-                found.insert(number, columns);
+            let number = table.number();
+            if known.get(&number) == Some(&schema) {
+                found.insert(number, schema);
                 continue;
             }
             match publish(node, &dbms, table.name(), &schema) {
-                Ok(()) => drop(found.insert(number, columns)),
+                Ok(()) => drop(found.insert(number, schema)),
                 Err(error) => drop(failure.get_or_insert(error)),
             }
         }
@@ -211,14 +211,24 @@ fn publish_table(
 }
 
 /// The columns that are published and, after them, those that a table of this node has beside; and
-/// whether there are such. Other operators may have published columns, and types, that this one does
-/// not have: what is in the ledger first holds.
+/// whether there are such, or wider ones. Other operators may have published columns, and types, that
+/// this one does not have: of numbers the wider type holds, of others what is in the ledger first.
 fn joined(published: Schema, own: &Schema) -> (Schema, bool) {
     let mut all = published;
-    let is_new = |column: &&Column| all.position(&column.name).is_none();
-    let new: Vec<_> = own.columns.iter().filter(is_new).cloned().collect();
-    let is_more = !new.is_empty();
-    all.columns.extend(new);
+    let mut is_more = false;
+    for column in &own.columns {
+        match all.columns.iter_mut().find(|known| known.name == column.name) {
+            None => {
+                all.columns.push(column.clone());
+                is_more = true;
+            }
+            Some(known) => {
+                let kind = known.kind.joined(column.kind).unwrap_or(known.kind);
+                is_more |= kind != known.kind;
+                known.kind = kind;
+            }
+        }
+    }
     (all, is_more)
 }
 

@@ -5,7 +5,7 @@ use sqlparser::ast::{self, CharacterLength, DataType, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
 
-use crate::schema::{self, Kind, SYSTEM_COLUMNS, Schema};
+use crate::schema::{self, DIGITS_MAX, Kind, SYSTEM_COLUMNS, Schema};
 
 /// A table's definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,7 +148,7 @@ fn kind_of(type_name: &str) -> Option<Kind> {
     Some(match name {
         "int" | "integer" | "smallint" | "tinyint" | "int2" | "int4" => Kind::Int,
         "bigint" | "int8" => Kind::BigInt,
-        "numeric" | "decimal" if size.is_some_and(|size| size.ends_with(",0")) => Kind::Huge,
+        "numeric" | "decimal" if size.is_some() => numeric(size?)?,
         "decimal" | "numeric" | "float" | "float4" | "float8" | "real" | "double"
         | "double precision" => Kind::Decimal,
         "boolean" | "bool" => Kind::Boolean,
@@ -162,6 +162,14 @@ fn kind_of(type_name: &str) -> Option<Kind> {
         }
         _ => return None,
     })
+}
+
+/// The type of numbers with so many digits, and so many of them after the point: `10,2`.
+fn numeric(size: &str) -> Option<Kind> {
+    let (digits, scale) = size.split_once(',').unwrap_or((size, "0"));
+    let (digits, scale): (u8, u8) = (digits.trim().parse().ok()?, scale.trim().parse().ok()?);
+    let is_fit = (1..=DIGITS_MAX).contains(&digits) && scale <= digits;
+    is_fit.then_some(Kind::Numeric(digits, scale))
 }
 
 fn length_text(length: &CharacterLength) -> String {
@@ -254,10 +262,10 @@ mod tests {
                 Kind::Char(1),
                 Kind::Varchar,
                 Kind::Varchar,
-                Kind::Huge,
+                Kind::HUGE,
                 Kind::Decimal,
                 Kind::Timestamp,
-                Kind::Decimal,
+                Kind::Numeric(10, 2),
                 Kind::Timestamp,
             ]
         );
@@ -268,7 +276,8 @@ mod tests {
         let all = [
             Kind::Int,
             Kind::BigInt,
-            Kind::Huge,
+            Kind::HUGE,
+            Kind::Numeric(17, 2),
             Kind::Decimal,
             Kind::Boolean,
             Kind::Date,
@@ -288,6 +297,9 @@ mod tests {
         assert!(matches!(error("v float not null"), Error::Constraint { .. }));
         assert!(matches!(error("v float, primary key (v)"), Error::Constraint { .. }));
         assert!(matches!(error("v blob"), Error::UnknownType { .. }));
+        assert!(matches!(error("v decimal(39,2)"), Error::UnknownType { .. }));
+        assert!(matches!(error("v decimal(5,6)"), Error::UnknownType { .. }));
+        assert!(matches!(error("v decimal(0)"), Error::UnknownType { .. }));
         assert!(matches!(error("v int); drop table x; create table y (z int"), Error::NoTable));
         assert!(matches!(error("v int,, w int"), Error::Syntax(_)));
         assert!(matches!(error(""), Error::NoColumns));

@@ -107,7 +107,7 @@ fn reference_kind(texts: &[&str]) -> Kind {
         } else if all(&|text, _| text.parse::<i64>().is_ok()) {
             Kind::BigInt
         } else if all(&|text, _| digits(text) <= 38) {
-            Kind::Huge
+            Kind::HUGE
         } else {
             Kind::Varchar
         }
@@ -171,7 +171,7 @@ fn is_same(kind: Kind, array: &ArrayRef, row: usize, text: &str) -> bool {
         Kind::Int | Kind::BigInt => {
             array.as_primitive::<Int64Type>().value(row).to_string() == text
         }
-        Kind::Huge => array.as_primitive::<Decimal128Type>().value(row).to_string() == text,
+        Kind::Numeric(..) => array.as_primitive::<Decimal128Type>().value(row).to_string() == text,
         Kind::Decimal => {
             array.as_primitive::<Float64Type>().value(row) == text.parse::<f64>().unwrap()
         }

@@ -2,6 +2,7 @@
 //!
 //! What fits which column:
 //! - whole numbers: numbers and texts that are wholly a number and whole, `5.0` too;
+//! - `numeric(P,S)`: numbers and texts that are wholly a number and have no more digits than that;
 //! - `decimal`: numbers and texts that are wholly a number; a whole number only if it loses no digit;
 //! - `boolean`: `true` and `false`, also as texts in any case;
 //! - `timestamp`, `date`, `time`: texts of that form, and for a timestamp also a date; no numbers,
@@ -32,8 +33,12 @@ pub(super) fn array(
         Kind::Int | Kind::BigInt => {
             primitive::<Int64Type>(kind, cells, refuse, |cell| numeric(cell, number::int))
         }
-        Kind::Huge => {
-            primitive::<Decimal128Type>(kind, cells, refuse, |cell| numeric(cell, number::huge))
+        Kind::Numeric(digits, scale) => {
+            let read = |text: &str| match scale {
+                0 => number::whole(text, digits),
+                _ => number::numeric(text, digits, scale),
+            };
+            primitive::<Decimal128Type>(kind, cells, refuse, |cell| numeric(cell, read))
         }
         Kind::Decimal => {
             primitive::<Float64Type>(kind, cells, refuse, |cell| numeric(cell, number::float))
@@ -163,7 +168,9 @@ mod tests {
             (Kind::Int, Number("5.0"), "5"),
             (Kind::Int, Number("12345678901234"), "12345678901234"),
             (Kind::Int, Escaped(r"\u0035"), "5"),
-            (Kind::Huge, Number("12345678901234567890123"), "12345678901234567890123"),
+            (Kind::HUGE, Number("12345678901234567890123"), "12345678901234567890123"),
+            (Kind::Numeric(17, 2), Number("999999999999999.99"), "999999999999999.99"),
+            (Kind::Numeric(17, 2), Text(" -4.2 "), "-4.20"),
             (Kind::Decimal, Number("5"), "5.0"),
             (Kind::Decimal, Text("1.5"), "1.5"),
             (Kind::Boolean, Bool(false), "false"),
@@ -194,6 +201,14 @@ mod tests {
             (Kind::Int, Text(""), "not a number"),
             (Kind::BigInt, Number("9223372036854775808"), "too large for 64 bits"),
             (Kind::Int, Bool(true), "not a number"),
+            (Kind::HUGE, Number("5.5"), "not a whole number"),
+            (
+                Kind::Numeric(3, 1),
+                Number("5.55"),
+                "has more digits after the point than its column",
+            ),
+            (Kind::Numeric(3, 1), Number("555"), "has more digits than its column"),
+            (Kind::Numeric(3, 0), Number("5555"), "has more digits than its column"),
             (Kind::Decimal, Text("NaN"), "not a number"),
             (Kind::Decimal, Nested("[1]"), "not a number"),
             (Kind::Boolean, Number("1"), "not true or false"),

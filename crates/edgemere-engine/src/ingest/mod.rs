@@ -5,6 +5,7 @@
 //! 2. `keys` and `names` say which column a key belongs to, and `rows` gathers the cells by column.
 //! 3. The columns of a known table are made into arrays by `convert`, for which `number` and `time`
 //!    read texts. A value that does not fit rejects its row, and only that.
+//!    A column of whole numbers becomes wider when numbers come that it does not hold: `widen`.
 //! 4. The columns that are new get a type from all the rows that are left, in `infer`, and are
 //!    made into arrays too.
 //! 5. `verdicts` takes the rejected rows out and keeps what is to be said about them.
@@ -38,6 +39,7 @@ mod scan;
 mod stream;
 mod time;
 mod verdicts;
+mod widen;
 
 use arrow::array::RecordBatch;
 
@@ -65,7 +67,7 @@ pub enum Input {
 /// The rows of an input.
 #[derive(Clone, Debug)]
 pub struct Decoded {
-    /// The table's columns after these rows: the given ones, then new ones.
+    /// The table's columns after these rows: the given ones, of which some may be wider, then new ones.
     pub schema: Schema,
     /// The columns that are new against the given ones.
     pub added: Vec<Column>,

@@ -7,6 +7,8 @@
 pub(super) const DIGITS_MAX: usize = 38;
 
 const NOT_A_NUMBER: &str = "not a number";
+const TOO_FINE: &str = "has more digits after the point than its column";
+const TOO_LONG: &str = "has more digits than its column";
 
 /// A whole number of 64 bits. `5.0` and `5e3` are whole.
 pub(super) fn int(text: &str) -> Result<i64, &'static str> {
@@ -25,6 +27,29 @@ pub(super) fn huge(text: &str) -> Result<i128, &'static str> {
     let digits = parts.whole_digits().ok_or("not a whole number")?;
     let digits = digits.ok_or("has more than 38 digits")?;
     Ok(if parts.negative { -digits } else { digits })
+}
+
+/// A whole number of so many digits.
+pub(super) fn whole(text: &str, digits: u8) -> Result<i128, &'static str> {
+    let number = huge(text)?;
+    let end = 10_i128.checked_pow(digits.into()).unwrap_or(i128::MAX);
+    if (1 - end..end).contains(&number) { Ok(number) } else { Err(TOO_LONG) }
+}
+
+/// A number of so many digits, of which some stand after the point, without the point.
+pub(super) fn numeric(text: &str, digits: u8, scale: u8) -> Result<i128, &'static str> {
+    let parts = Parts::of(text).ok_or(NOT_A_NUMBER)?;
+    let number = parts.scaled(scale).ok_or(TOO_FINE)?.ok_or(TOO_LONG)?;
+    let end = 10_i128.checked_pow(digits.into()).unwrap_or(i128::MAX);
+    match number < end {
+        true => Ok(if parts.negative { -number } else { number }),
+        false => Err(TOO_LONG),
+    }
+}
+
+/// Whether a text is a number, of any size.
+pub(super) fn is_number(text: &str) -> bool {
+    Parts::of(text).is_some()
 }
 
 /// A number with a fraction, as near as 64 bits come. A whole number must not lose digits.
@@ -97,6 +122,12 @@ impl<'a> Parts<'a> {
     /// The number without its sign: `None` when it has a fraction, `Some(None)` when it has too many
     /// digits.
     fn whole_digits(&self) -> Option<Option<i128>> {
+        self.scaled(0)
+    }
+
+    /// The number without its sign, times ten as often as `scale` says: `None` when it has a fraction
+    /// even so, `Some(None)` when it has too many digits.
+    fn scaled(&self, scale: u8) -> Option<Option<i128>> {
         let digits = [self.whole, self.fraction].concat();
         let significant = digits.trim_start_matches('0').trim_end_matches('0');
         if significant.is_empty() {
@@ -104,7 +135,8 @@ impl<'a> Parts<'a> {
         }
         let zeros = digits.len() - digits.trim_end_matches('0').len();
         let fraction = i64::try_from(self.fraction.len()).ok()?;
-        let zeros = i64::try_from(zeros).ok()?.saturating_add(self.exponent) - fraction;
+        let exponent = self.exponent.saturating_add(scale.into());
+        let zeros = i64::try_from(zeros).ok()?.saturating_add(exponent) - fraction;
         let zeros = usize::try_from(zeros).ok()?;
         if significant.len().saturating_add(zeros) > DIGITS_MAX {
             return Some(None);
@@ -176,6 +208,35 @@ mod tests {
         }
         assert_eq!(huge(&"9".repeat(38)), Ok(10_i128.pow(38) - 1));
         assert_eq!(huge(&"9".repeat(39)), Err("has more than 38 digits"));
+    }
+
+    #[test]
+    fn exact_numbers() {
+        for (text, number) in [
+            ("4.2", 420),
+            ("-4.20", -420),
+            ("4", 400),
+            ("4.200000", 420),
+            ("42e-1", 420),
+            ("1e2", 10_000),
+            ("0", 0),
+            ("999999999999999.99", 99_999_999_999_999_999),
+            ("+.5", 50),
+        ] {
+            assert_eq!(numeric(text, 17, 2), Ok(number), "{text}");
+        }
+        for (text, reason) in [
+            ("4.205", TOO_FINE),
+            ("1e-3", TOO_FINE),
+            ("1000000000000000.00", TOO_LONG),
+            ("1e37", TOO_LONG),
+            ("1e99999999999", TOO_LONG),
+            ("", NOT_A_NUMBER),
+            ("4,2", NOT_A_NUMBER),
+        ] {
+            assert_eq!(numeric(text, 17, 2), Err(reason), "{text}");
+        }
+        assert_eq!(numeric(&"9".repeat(38), 38, 0), Ok(10_i128.pow(38) - 1));
     }
 
     #[test]

@@ -6,11 +6,13 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use arrow::array::ArrayRef;
+
 use super::cell::Cell;
 use super::infer::{self, Texts};
 use super::keys::{Keys, Target};
 use super::verdicts::Verdicts;
-use super::{Decoded, Error, Limits, convert, names};
+use super::{Decoded, Error, Limits, convert, names, widen};
 use crate::schema::{Column, Kind, Schema};
 
 /// In how many ways the keys of an input may be written, for each column that it may have.
@@ -158,29 +160,77 @@ impl<'a> Rows<'a> {
     }
 
     /// Makes columns of the rows.
+    ///
+    /// The known columns come first, so that rows they reject say nothing about new ones, nor about
+    /// those that become wider.
     pub(super) fn decoded(mut self, texts: Texts) -> Result<Decoded, Error> {
-        let mut columns = Vec::with_capacity(self.columns.len());
-        let mut arrays = Vec::with_capacity(self.columns.len());
-        // The known columns come first, so that rows they reject say nothing about new ones.
-        for mut column in std::mem::take(&mut self.columns) {
-            column.cells.resize(self.rows, Cell::Missing);
+        let mut columns = std::mem::take(&mut self.columns);
+        columns.iter_mut().for_each(|column| column.cells.resize(self.rows, Cell::Missing));
+        let mut made: Vec<Option<ArrayRef>> = Vec::with_capacity(columns.len());
+        for column in &columns {
+            made.push(column.kind.and_then(|kind| self.known_array(column, kind)));
+        }
+        let (mut schema, mut arrays) = (Vec::new(), Vec::new());
+        for (column, array) in columns.into_iter().zip(made) {
             let Some(kind) = column.kind.or_else(|| self.infer(&column.cells, texts)) else {
                 continue;
             };
-            let mut refuse = |row: usize, reason: &'static str| {
-                let value = column.cells.get(row).and_then(|cell| cell.kept()).unwrap_or_default();
-                self.verdicts.refuse(row, Some(&column.name), &value, reason);
+            let (kind, array) = match array {
+                Some(array) => (kind, array),
+                None => self.wider_array(&column, kind),
             };
-            arrays.push(convert::array(kind, &column.cells, &mut refuse));
-            columns.push(Column { name: column.name, kind });
+            arrays.push(array);
+            schema.push(Column { name: column.name, kind });
         }
-        self.verdicts.decoded(self.known, columns, arrays, self.ignored)
+        self.verdicts.decoded(self.known, schema, arrays, self.ignored)
+    }
+
+    /// The values of a known column; none when it may have to be wider.
+    fn known_array(&mut self, column: &Cells<'a>, kind: Kind) -> Option<ArrayRef> {
+        let may_widen = kind.is_whole() && !self.limits.fixed.contains(&column.name);
+        let mut has_other_numbers = false;
+        let mut refused = Vec::new();
+        let array = convert::array(kind, &column.cells, &mut |row, reason| {
+            let cell = column.cells.get(row).copied().unwrap_or(Cell::Missing);
+            has_other_numbers |= widen::is_number(cell);
+            refused.push((row, reason));
+        });
+        if may_widen && has_other_numbers {
+            return None;
+        }
+        for (row, reason) in refused {
+            self.refuse(column, row, reason);
+        }
+        Some(array)
+    }
+
+    /// The values of a column in the type that they need: its own, unless it is known and they do not
+    /// fit.
+    fn wider_array(&mut self, column: &Cells<'a>, kind: Kind) -> (Kind, ArrayRef) {
+        let wider = column.kind.and_then(|kind| widen::kind(kind, self.left(&column.cells)));
+        let kind = wider.unwrap_or(kind);
+        let mut refused = Vec::new();
+        let mut refuse = |row, reason| refused.push((row, reason));
+        let array = convert::array(kind, &column.cells, &mut refuse);
+        for (row, reason) in refused {
+            self.refuse(column, row, reason);
+        }
+        (kind, array)
+    }
+
+    fn refuse(&mut self, column: &Cells<'a>, row: usize, reason: &str) {
+        let value = column.cells.get(row).and_then(|cell| cell.kept()).unwrap_or_default();
+        self.verdicts.refuse(row, Some(&column.name), &value, reason);
+    }
+
+    /// The cells of the rows that are not refused so far.
+    fn left(&self, cells: &[Cell<'a>]) -> impl Iterator<Item = Cell<'a>> {
+        let refused = self.verdicts.refused().iter();
+        cells.iter().zip(refused).filter(|(_, refused)| !**refused).map(|(cell, _)| *cell)
     }
 
     fn infer(&self, cells: &[Cell<'a>], texts: Texts) -> Option<Kind> {
-        let refused = self.verdicts.refused().iter();
-        let left = cells.iter().zip(refused).filter(|(_, refused)| !**refused);
-        infer::kind(left.map(|(cell, _)| *cell), texts)
+        infer::kind(self.left(cells), texts)
     }
 
     fn add_key(&mut self, place: usize, raw: &'a str, name: Cow<'a, str>) -> (usize, Target) {

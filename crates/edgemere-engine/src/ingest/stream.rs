@@ -1,7 +1,7 @@
 //! Rows from an Arrow IPC stream.
 //!
 //! The columns have types of their own, which are cast where no value changes: whole numbers, floats,
-//! decimals that a float holds, booleans, texts of every layout, dates, times, and timestamps of any
+//! decimals of up to 38 digits, booleans, texts of every layout, dates, times, and timestamps of any
 //! unit and zone, which become microseconds of UTC. Lists and structs become JSON. A column that can
 //! not be cast refuses the input. Texts are texts: no time is looked for in them.
 //!
@@ -24,8 +24,8 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use super::cell::Cell;
 use super::infer::{self, Texts};
 use super::verdicts::Verdicts;
-use super::{Decoded, Error, Limits, convert, lengths, names};
-use crate::schema::{Column, Kind, Schema};
+use super::{Decoded, Error, Limits, convert, lengths, names, widen};
+use crate::schema::{Column, DIGITS_MAX, Kind, Schema};
 
 /// How many times larger than the largest input the JSON of its lists and structs may become.
 const JSON_GROWTH_MAX: usize = 4;
@@ -51,15 +51,21 @@ fn rows(bytes: &[u8], known: Option<&Schema>, limits: &Limits) -> Result<Decoded
     let known = known.map_or(&[][..], |schema| &schema.columns);
     for column in known {
         let source = sources.iter().position(|source| source.name == column.name);
+        let mut kind = column.kind;
         arrays.push(match source.map(|place| sources.remove(place)) {
-            Some(source) => source.into_column(column, &mut verdicts),
-            None => new_null_array(&column.kind.arrow(), batch.num_rows()),
+            Some(source) => {
+                if !limits.fixed.contains(&column.name) {
+                    kind = source.wider(kind);
+                }
+                source.into_column(kind, &mut verdicts)
+            }
+            None => new_null_array(&kind.arrow(), batch.num_rows()),
         });
-        columns.push(column.clone());
+        columns.push(Column { name: column.name.clone(), kind });
     }
     for source in sources {
         let column = Column { name: source.name.clone(), kind: source.kind };
-        arrays.push(source.into_column(&column, &mut verdicts));
+        arrays.push(source.into_column(column.kind, &mut verdicts));
         columns.push(column);
     }
     check_size(batch.num_rows(), columns.len(), limits)?;
@@ -135,17 +141,39 @@ fn first_named(schema: &ArrowSchema, name: &str, limits: &Limits) -> String {
 }
 
 impl Source {
+    /// The type of a known column that is to take the values: wider than it was where they do not fit,
+    /// and where there is such a type.
+    fn wider(&self, known: Kind) -> Kind {
+        let is_numeric = |kind| matches!(kind, Kind::Int | Kind::BigInt | Kind::Numeric(..));
+        if *self.array.data_type() == known.arrow() || !is_numeric(known) {
+            return known;
+        }
+        let texts = self.texts();
+        let cells: Vec<Cell<'_>> = texts.iter().map(|text| self.cell(text.as_deref())).collect();
+        let mut fits = true;
+        convert::array(known, &cells, &mut |_, _| fits = false);
+        match self.kind {
+            _ if fits => known,
+            // Its digits are declared, and none of them is to be lost.
+            Kind::Int | Kind::BigInt | Kind::Numeric(..) => {
+                let both = known.joined(self.kind).filter(|both| both.has_widened_from(known));
+                both.unwrap_or(known)
+            }
+            _ => widen::kind(known, cells.into_iter()).unwrap_or(known),
+        }
+    }
+
     /// The values as a column of a table.
-    fn into_column(self, column: &Column, verdicts: &mut Verdicts) -> ArrayRef {
+    fn into_column(self, kind: Kind, verdicts: &mut Verdicts) -> ArrayRef {
         self.refuse_not_finite(verdicts);
-        if *self.array.data_type() == column.kind.arrow() {
+        if *self.array.data_type() == kind.arrow() {
             return self.array;
         }
         let texts = self.texts();
         let cells: Vec<Cell<'_>> = texts.iter().map(|text| self.cell(text.as_deref())).collect();
-        convert::array(column.kind, &cells, &mut |row, reason| {
+        convert::array(kind, &cells, &mut |row, reason| {
             let value = texts.get(row).and_then(Option::as_deref).unwrap_or_default();
-            verdicts.refuse(row, Some(&column.name), value, reason);
+            verdicts.refuse(row, Some(&self.name), value, reason);
         })
     }
 
@@ -175,7 +203,7 @@ impl Source {
         let Some(text) = text else { return Cell::Null };
         match self.kind {
             Kind::Boolean => Cell::Bool(text == "true"),
-            Kind::Int | Kind::BigInt | Kind::Huge | Kind::Decimal => Cell::Number(text),
+            Kind::Int | Kind::BigInt | Kind::Numeric(..) | Kind::Decimal => Cell::Number(text),
             _ => Cell::Text(text),
         }
     }
@@ -190,17 +218,12 @@ fn nearest(field: &Field, array: &ArrayRef, json_max: usize) -> Result<(Kind, Ar
         T::Boolean => to(Kind::Boolean),
         T::Int8 | T::Int16 | T::Int32 | T::UInt8 | T::UInt16 => to(Kind::Int),
         T::Int64 | T::UInt32 => to(Kind::BigInt),
-        T::UInt64 => to(Kind::BigInt).or_else(|_: String| to(Kind::Huge)),
+        T::UInt64 => to(Kind::BigInt).or_else(|_: String| to(Kind::HUGE)),
         T::Float16 | T::Float32 | T::Float64 => to(Kind::Decimal),
-        T::Decimal32(_, scale)
-        | T::Decimal64(_, scale)
-        | T::Decimal128(_, scale)
-        | T::Decimal256(_, scale) => {
-            let kind = if *scale == 0 { Kind::Huge } else { Kind::Decimal };
-            let (kind, cast_array) = to(kind)?;
-            same(array, &cast_array)?;
-            Ok((kind, cast_array))
-        }
+        T::Decimal32(digits, scale)
+        | T::Decimal64(digits, scale)
+        | T::Decimal128(digits, scale)
+        | T::Decimal256(digits, scale) => to(exact(*digits, *scale)?),
         T::Utf8 | T::LargeUtf8 | T::Utf8View => text(array),
         T::Dictionary(_, values) => match values.as_ref() {
             // Views share the text of the dictionary; any other layout would repeat it.
@@ -225,6 +248,20 @@ fn nearest(field: &Field, array: &ArrayRef, json_max: usize) -> Result<(Kind, Ar
         | T::Struct(_)
         | T::Map(..) => Ok((Kind::Varchar, json(field, array, json_max)?)),
         other => Err(format!("it is of type {other}")),
+    }
+}
+
+/// The type of exact numbers with so many digits, and so many of them after the point. Digits that no
+/// column holds may be zeros in front, which the values tell.
+fn exact(digits: u8, scale: i8) -> Result<Kind, String> {
+    // A negative scale is of numbers that end in zeros.
+    let digits = digits.saturating_add(if scale < 0 { scale.unsigned_abs() } else { 0 });
+    let scale = u8::try_from(scale).unwrap_or(0);
+    match scale <= DIGITS_MAX {
+        true => Ok(Kind::Numeric(digits.clamp(scale.max(1), DIGITS_MAX), scale)),
+        false => {
+            Err(format!("it has {scale} digits after the point, and {DIGITS_MAX} are the most"))
+        }
     }
 }
 

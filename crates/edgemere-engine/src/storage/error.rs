@@ -31,6 +31,12 @@ pub enum Error {
         /// What is wrong with them.
         reason: String,
     },
+    /// Columns cannot become wider: a value that they hold would not be the same.
+    #[error("the columns {} hold values that a wider type would change", columns.join(", "))]
+    Unfit {
+        /// The columns.
+        columns: Vec<String>,
+    },
     /// The table exists, with other columns.
     #[error("the table \"{dbms}.{table}\" exists with other columns")]
     Conflict {

@@ -71,6 +71,7 @@ mod table;
 mod verified;
 mod verify;
 mod view;
+mod wider;
 mod writes;
 
 #[cfg(test)]
@@ -101,3 +102,4 @@ pub use table::{Receipt, Table};
 pub(crate) use verified::Verified;
 pub use verify::{DamagedFile, Verification};
 pub use view::View;
+pub use wider::Widening;

@@ -107,11 +107,10 @@ impl Plan {
     /// Takes the newest of the files that have the same rows.
     fn take_tables(&mut self, old: &Old, mut found: Vec<Found>, report: &mut Repair) {
         let mut tables: BTreeMap<u64, TableRecord> = old.tables.clone();
+        found.sort_by_key(|file| file.sequence);
         for file in &found {
             let known = tables.entry(file.table_id).or_insert_with(|| file.table.clone());
-            if known.columns_len() < file.table.columns_len() {
-                *known = file.table.clone();
-            }
+            *known = known.clone().joined(&file.table);
         }
         // A table that was made again under its name is another one.
         let mut latest = BTreeMap::new();

@@ -281,7 +281,7 @@ fn create_text(table: &str, schema: &Schema) -> String {
         let column_name = identifier(&column.name);
         let kind = column.kind.sql();
         columns.push_str(&format!(",  {column_name} {kind}"));
-        if kind == "timestamp" {
+        if column.kind.is_timestamp() {
             let index = identifier(&format!("{table}_{}_index", column.name));
             indexes.push_str(&format!(" CREATE INDEX {index} ON {name}({column_name});"));
         }

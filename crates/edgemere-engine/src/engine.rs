@@ -278,7 +278,8 @@ fn widenings(held: Option<&Schema>, wanted: &Schema) -> Vec<Widening> {
     wider.map(widening).map(|(name, from, to)| Widening { name, from, to }).collect()
 }
 
-/// Has the rows read again, with columns that hold what is stored exactly, or that stay as they are.
+/// Has the rows read again, with columns that hold what is stored exactly, or that stay as they are:
+/// of times, digits are cut off then.
 fn keep_exact(columns: &[String], schema: &mut Option<Schema>, limits: &mut ingest::Limits) {
     for column in schema.iter_mut().flat_map(|schema| &mut schema.columns) {
         if columns.contains(&column.name) {

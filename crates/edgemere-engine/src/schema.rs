@@ -1,7 +1,7 @@
 //! The columns of a table: their names, the types that EdgeLake calls them by, and the Arrow types
 //! that hold their values.
 //!
-//! Text is held as views, times in microseconds without a zone and in UTC, whole numbers in 64 bits
+//! Text is held as views, times in UTC, whole numbers in 64 bits
 //! whatever their declared width, so that a later, larger value still fits. Where a value does not fit
 //! all the same, the column widens: see [`Kind::joined`].
 
@@ -46,13 +46,24 @@ pub enum Kind {
     Date,
     /// `time`: of a day.
     Time,
-    /// `timestamp`.
+    /// `timestamp`: a date and a time of day, in microseconds; which zone it is of is not said.
     Timestamp,
+    /// `timestamp(9)`: the same in nanoseconds, from 1677 to 2262.
+    TimestampNs,
+    /// `timestamptz`: a moment, in microseconds of UTC.
+    TimestampTz,
+    /// `timestamptz(9)`: a moment, in nanoseconds of UTC, from 1677 to 2262.
+    TimestampTzNs,
     /// `char(N)`: text that was N characters long at most; longer text still fits.
     Char(u32),
     /// `varchar`: text, or JSON kept as text.
     Varchar,
+    /// `bytea`: bytes, which are base64 where they are text.
+    Binary,
 }
+
+/// The zone of moments, as Arrow names it.
+pub(crate) const UTC: &str = "UTC";
 
 /// How many digits a number may have that is held exactly.
 pub const DIGITS_MAX: u8 = 38;
@@ -78,7 +89,11 @@ impl Kind {
             Self::Date => DataType::Date32,
             Self::Time => DataType::Time64(TimeUnit::Microsecond),
             Self::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
+            Self::TimestampNs => DataType::Timestamp(TimeUnit::Nanosecond, None),
+            Self::TimestampTz => DataType::Timestamp(TimeUnit::Microsecond, Some(UTC.into())),
+            Self::TimestampTzNs => DataType::Timestamp(TimeUnit::Nanosecond, Some(UTC.into())),
             Self::Char(_) | Self::Varchar => DataType::Utf8View,
+            Self::Binary => DataType::Binary,
         }
     }
 
@@ -93,8 +108,12 @@ impl Kind {
             Self::Date => "date".into(),
             Self::Time => "time".into(),
             Self::Timestamp => "timestamp".into(),
+            Self::TimestampNs => "timestamp(9)".into(),
+            Self::TimestampTz => "timestamptz".into(),
+            Self::TimestampTzNs => "timestamptz(9)".into(),
             Self::Char(length) => format!("char({length})"),
             Self::Varchar => "varchar".into(),
+            Self::Binary => "bytea".into(),
         }
     }
 
@@ -103,13 +122,32 @@ impl Kind {
         matches!(self, Self::Int | Self::BigInt | Self::Numeric(_, 0))
     }
 
+    /// Whether it is a date with a time of day, with a zone or without.
+    pub fn is_timestamp(self) -> bool {
+        matches!(self.arrow(), DataType::Timestamp(..))
+    }
+
+    /// The type of times in nanoseconds for one in microseconds; other types are themselves.
+    pub fn with_nanoseconds(self) -> Self {
+        match self {
+            Self::Timestamp => Self::TimestampNs,
+            Self::TimestampTz => Self::TimestampTzNs,
+            other => other,
+        }
+    }
+
     /// The type that holds the values of two: of the tables of two operators, or of a table and of
-    /// rows that come. None when there is none, or when one of the two is not of numbers.
+    /// rows that come. None when there is none, or when they are neither numbers nor timestamps.
     ///
-    /// A float holds every number, though not every digit of it.
+    /// A float holds every number, though not every digit of it. Whether times have a zone is as it was
+    /// first.
     pub fn joined(self, other: Self) -> Option<Self> {
         match (self, other) {
             _ if self.arrow() == other.arrow() => Some(self),
+            (Self::Timestamp | Self::TimestampTz, Self::TimestampNs | Self::TimestampTzNs) => {
+                Some(self.with_nanoseconds())
+            }
+            _ if self.is_timestamp() && other.is_timestamp() => Some(self),
             (Self::Decimal, number) | (number, Self::Decimal) => {
                 number.digits().map(|_| Self::Decimal)
             }
@@ -129,6 +167,7 @@ impl Kind {
         match (other, self) {
             (Self::Int | Self::BigInt, Self::Numeric(..) | Self::Decimal) => true,
             (Self::Numeric(_, narrow), Self::Numeric(_, wide)) => narrow <= wide,
+            (Self::Timestamp, Self::TimestampNs) | (Self::TimestampTz, Self::TimestampTzNs) => true,
             _ => false,
         }
     }
@@ -172,8 +211,12 @@ pub(crate) fn told(data_type: &DataType) -> String {
         DataType::Boolean => Kind::Boolean,
         DataType::Date32 => Kind::Date,
         DataType::Time64(_) => Kind::Time,
-        DataType::Timestamp(..) => Kind::Timestamp,
+        DataType::Timestamp(TimeUnit::Nanosecond, None) => Kind::TimestampNs,
+        DataType::Timestamp(_, None) => Kind::Timestamp,
+        DataType::Timestamp(TimeUnit::Nanosecond, Some(_)) => Kind::TimestampTzNs,
+        DataType::Timestamp(..) => Kind::TimestampTz,
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Kind::Varchar,
+        DataType::Binary => Kind::Binary,
         other => return other.to_string(),
     };
     kind.sql()
@@ -210,6 +253,8 @@ mod tests {
             (Int, Varchar, None),
             (Decimal, Date, None),
             (Date, Date, Some(Date)),
+            (Kind::Timestamp, Kind::TimestampNs, Some(Kind::TimestampNs)),
+            (Date, Kind::Timestamp, None),
         ] {
             assert_eq!(one.joined(other), both, "{one:?} {other:?}");
             let other_way = other.joined(one).map(Kind::arrow);

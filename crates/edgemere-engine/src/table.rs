@@ -124,7 +124,14 @@ impl Column {
 /// EdgeLake's name of a SQL type. Types that it has no name of its own for keep their SQL name.
 fn edgelake_name(data_type: &DataType) -> String {
     match data_type {
-        DataType::Timestamp(_, ast::TimezoneInfo::None) => "timestamp without time zone".into(),
+        DataType::Timestamp(digits, zone) => {
+            let digits = digits.map(|digits| format!("({digits})")).unwrap_or_default();
+            let with = match zone {
+                ast::TimezoneInfo::None | ast::TimezoneInfo::WithoutTimeZone => "without",
+                ast::TimezoneInfo::WithTimeZone | ast::TimezoneInfo::Tz => "with",
+            };
+            format!("timestamp{digits} {with} time zone")
+        }
         DataType::Char(Some(length)) | DataType::Character(Some(length)) => {
             format!("char({})", length_text(length))
         }
@@ -154,14 +161,28 @@ fn kind_of(type_name: &str) -> Option<Kind> {
         "boolean" | "bool" => Kind::Boolean,
         "date" => Kind::Date,
         "time" | "time without time zone" => Kind::Time,
-        "timestamp" | "datetime" | "timestamptz" => Kind::Timestamp,
-        _ if name.starts_with("timestamp with") => Kind::Timestamp,
+        "datetime" => Kind::Timestamp,
+        _ if name.starts_with("timestamp") => timestamp(type_name)?,
         "char" | "character" => Kind::Char(size.map_or(Some(1), |size| size.parse().ok())?),
         "varchar" | "character varying" | "text" | "string" | "uuid" | "json" | "jsonb" => {
             Kind::Varchar
         }
+        "bytea" | "binary" | "varbinary" => Kind::Binary,
         _ => return None,
     })
+}
+
+/// The type of times, from EdgeLake's name of it: more than six digits of a second are nanoseconds.
+fn timestamp(type_name: &str) -> Option<Kind> {
+    let digits = type_name.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
+    let digits: u8 = digits.map_or(Some(6), |(digits, _)| digits.trim().parse().ok())?;
+    let has_zone = type_name.ends_with(" with time zone") || type_name.starts_with("timestamptz");
+    let kind = if has_zone { Kind::TimestampTz } else { Kind::Timestamp };
+    match digits {
+        0..=6 => Some(kind),
+        7..=9 => Some(kind.with_nanoseconds()),
+        _ => None,
+    }
 }
 
 /// The type of numbers with so many digits, and so many of them after the point: `10,2`.
@@ -254,7 +275,8 @@ mod tests {
             ]
         );
         let text = "A char(8), b char, c varchar(20), d text, e numeric(38,0), f double precision, \
-                    g timestamp with time zone, h decimal(10,2), i timestamp(6)";
+                    g timestamp with time zone, h decimal(10,2), i timestamp(6), j timestamptz(9), \
+                    k timestamp(9)";
         assert_eq!(
             kinds(text).unwrap(),
             [
@@ -264,9 +286,11 @@ mod tests {
                 Kind::Varchar,
                 Kind::HUGE,
                 Kind::Decimal,
-                Kind::Timestamp,
+                Kind::TimestampTz,
                 Kind::Numeric(10, 2),
                 Kind::Timestamp,
+                Kind::TimestampTzNs,
+                Kind::TimestampNs,
             ]
         );
     }
@@ -283,8 +307,12 @@ mod tests {
             Kind::Date,
             Kind::Time,
             Kind::Timestamp,
+            Kind::TimestampNs,
+            Kind::TimestampTz,
+            Kind::TimestampTzNs,
             Kind::Char(7),
             Kind::Varchar,
+            Kind::Binary,
         ];
         for kind in all {
             assert_eq!(kinds(&format!("c {}", kind.sql())).unwrap(), [kind]);

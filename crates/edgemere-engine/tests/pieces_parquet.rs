@@ -79,14 +79,14 @@ fn all_types_come_in() {
     let decoded = decode(piece.input, &piece.body, None, &Limits::default()).unwrap();
     assert_eq!(
         shown::types(&decoded),
-        "small int, huge numeric(38,0), f decimal, dec decimal, day date, clock time, \
-         s timestamp, ms timestamp, us timestamp, ns timestamp, word varchar, large varchar, \
+        "small int, huge numeric(38,0), f decimal, dec numeric(20,2), day date, clock time, \
+         s timestamptz, ms timestamp, us timestamptz, ns timestamp, word varchar, large varchar, \
          view varchar, bytes varchar, list varchar, object varchar"
     );
     assert_eq!(
         shown::rows(&decoded)[0],
-        "1|1|0.5|1.5|1970-01-01|00:00:00.001|2026-02-01T00:00:00|2026-02-01T00:00:00.001|\
-         2026-02-01T00:00:00.000001|2026-02-01T00:00:00.000001|on|it's|a|text|[1,null]|{\"x\":true}"
+        "1|1|0.5|1.50|1970-01-01|00:00:00.001|2026-02-01T00:00:00Z|2026-02-01T00:00:00.001|\
+         2026-02-01T00:00:00.000001Z|2026-02-01T00:00:00.000001|on|it's|a|text|[1,null]|{\"x\":true}"
     );
 }
 

@@ -226,12 +226,14 @@ impl Sql {
 
     /// How times look, and the zone that they are in.
     fn zone(&self, context: &Context<'_>) -> Result<(Times, Option<Zone>), Error> {
-        let Some(zone) = self.options.get("timezone") else { return Ok((Times::Plain, None)) };
+        let Some(zone) = self.options.get("timezone") else {
+            return Ok((Times::of(&self.sql), None));
+        };
         let zone = zone.text(context.variables())?;
         match zone.to_lowercase().as_str() {
             "utc" => Ok((Times::Utc, None)),
-            "default" => Ok((Times::Plain, None)),
-            _ => Zone::named(&zone).map(|zone| (Times::Plain, Some(zone))).map_err(|_| {
+            "default" => Ok((Times::of(&self.sql), None)),
+            _ => Zone::named(&zone).map(|zone| (Times::Clock, Some(zone))).map_err(|_| {
                 Error::BadValue {
                     key: "timezone".into(),
                     value: zone,

@@ -3,24 +3,31 @@
 //! What fits which column:
 //! - whole numbers: numbers and texts that are wholly a number and whole, `5.0` too;
 //! - `numeric(P,S)`: numbers and texts that are wholly a number and have no more digits than that;
-//! - `decimal`: numbers and texts that are wholly a number; a whole number only if it loses no digit;
+//! - `decimal`: numbers and texts that are wholly a number, or `NaN`, `Infinity`, `-Infinity`; a whole
+//!   number only if it loses no digit;
 //! - `boolean`: `true` and `false`, also as texts in any case;
 //! - `timestamp`, `date`, `time`: texts of that form, and for a timestamp also a date; no numbers,
 //!   since they do not say what they count;
+//! - `bytea`: texts in base64;
 //! - `char(N)` and `varchar`: everything; numbers and booleans by their text, lists and objects as
 //!   JSON.
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BooleanBuilder, PrimitiveBuilder, StringViewBuilder};
+use arrow::array::{ArrayRef, BinaryBuilder, BooleanBuilder, PrimitiveBuilder, StringViewBuilder};
 use arrow::datatypes::{
     ArrowPrimitiveType, Date32Type, Decimal128Type, Float64Type, Int64Type, Time64MicrosecondType,
-    TimestampMicrosecondType,
+    TimestampMicrosecondType, TimestampNanosecondType,
 };
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 
 use super::cell::Cell;
 use super::{number, time};
 use crate::schema::Kind;
+
+const NOT_A_TIMESTAMP: &str = "not a timestamp, which is written 2026-12-31T23:59:59Z";
+const TOO_FAR: &str = "not between 1677 and 2262, where times are counted in nanoseconds";
 
 /// Makes an array. A cell that does not fit is a null there and is told to `refuse`, with its row
 /// and why.
@@ -50,14 +57,21 @@ pub(super) fn array(
         Kind::Time => primitive::<Time64MicrosecondType>(kind, cells, refuse, |cell| {
             temporal(cell, time::time, "not a time of day, which is written 23:59:59")
         }),
-        Kind::Timestamp => primitive::<TimestampMicrosecondType>(kind, cells, refuse, |cell| {
-            temporal(
-                cell,
-                time::timestamp,
-                "not a timestamp, which is written 2026-12-31T23:59:59Z",
-            )
-        }),
+        Kind::Timestamp | Kind::TimestampTz => {
+            primitive::<TimestampMicrosecondType>(kind, cells, refuse, |cell| {
+                temporal(cell, time::timestamp, NOT_A_TIMESTAMP)
+            })
+        }
+        Kind::TimestampNs | Kind::TimestampTzNs => {
+            primitive::<TimestampNanosecondType>(kind, cells, refuse, |cell| {
+                match temporal(cell, time::timestamp, NOT_A_TIMESTAMP)? {
+                    Some(_) => temporal(cell, time::nanoseconds, TOO_FAR),
+                    None => Ok(None),
+                }
+            })
+        }
         Kind::Char(_) | Kind::Varchar => texts(cells),
+        Kind::Binary => bytes(cells, refuse),
     }
 }
 
@@ -89,6 +103,24 @@ fn booleans(cells: &[Cell<'_>], refuse: &mut dyn FnMut(usize, &'static str)) -> 
         if let Err(reason) = value {
             refuse(row, reason);
         }
+    }
+    Arc::new(builder.finish())
+}
+
+fn bytes(cells: &[Cell<'_>], refuse: &mut dyn FnMut(usize, &'static str)) -> ArrayRef {
+    let mut builder = BinaryBuilder::with_capacity(cells.len(), 0);
+    for (row, cell) in cells.iter().enumerate() {
+        let decoded = match cell {
+            Cell::Missing | Cell::Null => Some(None),
+            cell => cell
+                .text()
+                .and_then(|text| BASE64_STANDARD.decode(text.trim_ascii()).ok())
+                .map(Some),
+        };
+        if decoded.is_none() {
+            refuse(row, "not bytes, which are written in base64");
+        }
+        builder.append_option(decoded.flatten());
     }
     Arc::new(builder.finish())
 }
@@ -173,13 +205,23 @@ mod tests {
             (Kind::Numeric(17, 2), Text(" -4.2 "), "-4.20"),
             (Kind::Decimal, Number("5"), "5.0"),
             (Kind::Decimal, Text("1.5"), "1.5"),
+            (Kind::Decimal, Text("NaN"), "NaN"),
+            (Kind::Decimal, Text("-Infinity"), "-inf"),
             (Kind::Boolean, Bool(false), "false"),
             (Kind::Boolean, Text("True"), "true"),
             (Kind::Date, Text("2026-02-01"), "2026-02-01"),
             (Kind::Time, Text("12:30:00.5"), "12:30:00.500"),
             (Kind::Timestamp, Text("2026-02-01T01:00:00+01:00"), "2026-02-01T00:00:00"),
             (Kind::Timestamp, Text("2026-02-01"), "2026-02-01T00:00:00"),
+            (
+                Kind::TimestampNs,
+                Text("2026-02-01T01:00:00.123456789+01:00"),
+                "2026-02-01T00:00:00.123456789",
+            ),
+            (Kind::TimestampTz, Text("2026-02-01T01:00:00+01:00"), "2026-02-01T00:00:00Z"),
+            (Kind::TimestampTzNs, Text("2026-02-01 00:00:00"), "2026-02-01T00:00:00Z"),
             (Kind::Char(1), Text("longer"), "longer"),
+            (Kind::Binary, Text("AP8="), "00ff"),
             (Kind::Varchar, Number("1.50"), "1.50"),
             (Kind::Varchar, Bool(true), "true"),
             (Kind::Varchar, Nested("{\"a\": 1}"), "{\"a\":1}"),
@@ -209,16 +251,17 @@ mod tests {
             ),
             (Kind::Numeric(3, 1), Number("555"), "has more digits than its column"),
             (Kind::Numeric(3, 0), Number("5555"), "has more digits than its column"),
-            (Kind::Decimal, Text("NaN"), "not a number"),
+            (Kind::Int, Text("NaN"), "not a number"),
+            (Kind::Numeric(5, 2), Text("NaN"), "not a number"),
             (Kind::Decimal, Nested("[1]"), "not a number"),
             (Kind::Boolean, Number("1"), "not true or false"),
+            (Kind::Binary, Text("A"), "not bytes, which are written in base64"),
+            (Kind::Binary, Number("1"), "not bytes, which are written in base64"),
             (Kind::Date, Text("2026-02-01T00:00:00Z"), "not a date, which is written 2026-12-31"),
             (Kind::Time, Text("25:00:00"), "not a time of day, which is written 23:59:59"),
-            (
-                Kind::Timestamp,
-                Number("1769904000"),
-                "not a timestamp, which is written 2026-12-31T23:59:59Z",
-            ),
+            (Kind::Timestamp, Number("1769904000"), NOT_A_TIMESTAMP),
+            (Kind::TimestampNs, Text("9999-12-31"), TOO_FAR),
+            (Kind::TimestampTzNs, Text("x"), NOT_A_TIMESTAMP),
         ] {
             assert_eq!(convert(kind, cell), Err(reason), "{kind:?} {cell:?}");
         }

@@ -2,11 +2,12 @@
 //!
 //! As EdgeLake does it, but from all rows and so that no value is changed by its column:
 //! - whole numbers: `int` up to 32 bits, `bigint` up to 64, `numeric(38,0)` up to 38 digits;
-//! - numbers of which one has a fraction or an exponent: `decimal`;
+//! - numbers of which one has a fraction or an exponent, or, in a CSV, is `NaN` or infinite: `decimal`;
 //! - numbers that would lose digits that way (a whole number of 39 digits; one beyond 2^53 that a
 //!   float cannot hold, among fractions; an exponent beyond a float's): `varchar`, by their own text;
 //! - `true` and `false`: `boolean`;
-//! - texts that all are timestamps, dates or times of day: that; timestamps and dates: `timestamp`;
+//! - texts that all are timestamps, dates or times of day: that; timestamps and dates: `timestamp`, or
+//!   `timestamp(9)` when one has digits beyond microseconds and all are between 1677 and 2262;
 //! - other texts: `char(N)` when all are N characters long, from 1 to [`CHAR_LENGTH_MAX`], else
 //!   `varchar`;
 //! - nothing but nulls, lists and objects, or a mix of the above: `varchar`.
@@ -48,10 +49,17 @@ const DATE: u16 = 1 << 8;
 const TIME: u16 = 1 << 9;
 const TEXT: u16 = 1 << 10;
 const NESTED: u16 = 1 << 11;
+/// `NaN` and the infinities in a CSV: numbers among numbers, and else text.
+const SPECIAL: u16 = 1 << 12;
+/// A timestamp with digits beyond microseconds.
+const NANOS: u16 = 1 << 13;
+/// A timestamp that cannot be counted in nanoseconds.
+const FAR: u16 = 1 << 14;
 
 const WHOLE: u16 = INT | BIGINT | HUGE | INEXACT;
 const NUMBERS: u16 = WHOLE | FRACTION;
-const TEXTS: u16 = TIMESTAMP | DATE | TIME | TEXT;
+const TIMESTAMPS: u16 = TIMESTAMP | NANOS | FAR;
+const TEXTS: u16 = TIMESTAMPS | DATE | TIME | TEXT;
 
 /// The type for the cells of a column, or none if all of them are missing.
 pub(super) fn kind<'a>(cells: impl Iterator<Item = Cell<'a>>, texts: Texts) -> Option<Kind> {
@@ -118,12 +126,14 @@ impl Seen {
             BOOLEAN => Kind::Boolean,
             DATE => Kind::Date,
             TIME => Kind::Time,
-            _ if only(TIMESTAMP | DATE) => Kind::Timestamp,
+            _ if only(TIMESTAMPS | DATE) && has(NANOS) && !has(FAR) => Kind::TimestampNs,
+            _ if only(TIMESTAMPS | DATE) => Kind::Timestamp,
             _ if only(TEXTS) => self.text_kind(),
             _ if only(WHOLE) && has(HUGE) => Kind::HUGE,
             _ if only(WHOLE) && has(BIGINT) => Kind::BigInt,
             _ if only(WHOLE) => Kind::Int,
-            _ if only(NUMBERS & !INEXACT) => Kind::Decimal,
+            _ if only(NUMBERS & !INEXACT | SPECIAL) && has(NUMBERS) => Kind::Decimal,
+            _ if only(TEXTS | SPECIAL) => self.text_kind(),
             _ => Kind::Varchar,
         }
     }
@@ -156,6 +166,8 @@ fn number_class(text: &str) -> u16 {
 fn time_class(text: &str) -> u16 {
     match time::form(text) {
         Form::Timestamp => TIMESTAMP,
+        Form::Nanoseconds => TIMESTAMP | NANOS,
+        Form::FarTimestamp => TIMESTAMP | FAR,
         Form::Date => DATE,
         Form::Time => TIME,
         Form::Other => TEXT,
@@ -168,7 +180,11 @@ pub(super) fn field_class(text: &str) -> u16 {
     if text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false") {
         return BOOLEAN;
     }
-    if is_number(text) { number_class(text) } else { time_class(text) }
+    match is_number(text) {
+        true => number_class(text),
+        false if number::special(text).is_some() => SPECIAL,
+        false => time_class(text),
+    }
 }
 
 /// Whether a field looks like a value rather than like a name.
@@ -240,6 +256,8 @@ mod tests {
             (&["true"], Kind::Char(4)),
             (&["2026-02-01T00:00:00Z", "2026-02-01 00:00:01.5"], Kind::Timestamp),
             (&["2026-02-01", "2026-02-01T00:00:00+01:00"], Kind::Timestamp),
+            (&["2026-02-01", "2026-02-01T00:00:00.123456789Z"], Kind::TimestampNs),
+            (&["9999-12-31T00:00:00", "2026-02-01T00:00:00.123456789Z"], Kind::Timestamp),
             (&["2026-02-01", "2026-02-02"], Kind::Date),
             (&["12:30:00", "12:31:00.5"], Kind::Time),
             (&["12:30:00", "2026-02-01"], Kind::Varchar),
@@ -259,8 +277,12 @@ mod tests {
             (&["true", "FALSE"], Kind::Boolean),
             (&["007", "008"], Kind::Char(3)),
             (&["+49", "+50"], Kind::Char(3)),
-            (&["NaN", "1.5"], Kind::Varchar),
+            (&["NaN", "1.5"], Kind::Decimal),
+            (&["4", "-inf"], Kind::Decimal),
             (&["NaN"], Kind::Char(3)),
+            (&["NaN", "abc"], Kind::Char(3)),
+            (&["NaN", "true"], Kind::Varchar),
+            (&["NaN", "2026-02-01"], Kind::Varchar),
             (&["2026-02-01"], Kind::Date),
             (&["1", "true"], Kind::Varchar),
         ] {

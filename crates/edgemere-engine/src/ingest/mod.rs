@@ -20,7 +20,8 @@
 //! - **System columns** in the input, from rows that were read before, are left out and listed.
 //! - **Types of new columns**, from all rows: see `infer`. **Values of known columns**: see
 //!   `convert`.
-//! - Times are kept in UTC and in microseconds; more digits of a fraction are cut off.
+//! - Times are kept in UTC, in microseconds or, where one has more digits, in nanoseconds. They are cut
+//!   off where a column also has times that cannot be counted so.
 //! - A new column that only rejected rows have is not added.
 
 mod cell;

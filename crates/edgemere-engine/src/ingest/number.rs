@@ -1,7 +1,7 @@
 //! Reads numbers from their own text, exactly where they are whole.
 //!
-//! A number here is a sign, digits, a fraction and an exponent. `inf`, `nan`, hexadecimal digits and
-//! separators are text.
+//! A number here is a sign, digits, a fraction and an exponent. Hexadecimal digits and separators are
+//! text. A column of floats also takes what is no number, `NaN`, and the infinities.
 
 /// The digits that a whole number may have at most: those of `numeric(38,0)`.
 pub(super) const DIGITS_MAX: usize = 38;
@@ -47,9 +47,9 @@ pub(super) fn numeric(text: &str, digits: u8, scale: u8) -> Result<i128, &'stati
     }
 }
 
-/// Whether a text is a number, of any size.
+/// Whether a text is a number, of any size, or stands in the place of one.
 pub(super) fn is_number(text: &str) -> bool {
-    Parts::of(text).is_some()
+    Parts::of(text).is_some() || special(text).is_some()
 }
 
 /// A number with a fraction, as near as 64 bits come. A whole number must not lose digits.
@@ -58,7 +58,7 @@ pub(super) fn float(text: &str) -> Result<f64, &'static str> {
     const SURELY_EXACT: usize = 15;
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     if !digits.starts_with(|first: char| first.is_ascii_digit() || first == '.') {
-        return Err(NOT_A_NUMBER);
+        return special(text).ok_or(NOT_A_NUMBER);
     }
     let number: f64 = text.parse().map_err(|_| NOT_A_NUMBER)?;
     if text.len() <= SURELY_EXACT && number.is_finite() {
@@ -68,6 +68,19 @@ pub(super) fn float(text: &str) -> Result<f64, &'static str> {
         return Err("has too many digits for a decimal");
     }
     if number.is_finite() { Ok(number) } else { Err("too large for a decimal") }
+}
+
+/// A float that is no number, or infinite: `NaN`, `inf`, `Infinity`, in any case.
+pub(super) fn special(text: &str) -> Option<f64> {
+    let (sign, name) = match text.strip_prefix('-') {
+        Some(name) => (-1.0, name),
+        None => (1.0, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let is = |other: &str| name.eq_ignore_ascii_case(other);
+    match is("nan") {
+        true => (name.len() == text.len()).then_some(f64::NAN),
+        false => (is("inf") || is("infinity")).then_some(sign * f64::INFINITY),
+    }
 }
 
 /// Whether a whole number is the same as a float.
@@ -252,10 +265,13 @@ mod tests {
         ] {
             assert_eq!(float(text), Ok(number), "{text}");
         }
+        assert!(float("NaN").unwrap().is_nan() && float("nan").unwrap().is_nan());
+        for (text, number) in [("inf", f64::INFINITY), ("-Infinity", f64::NEG_INFINITY)] {
+            assert_eq!(float(text), Ok(number), "{text}");
+        }
         for (text, reason) in [
-            ("NaN", "not a number"),
-            ("inf", "not a number"),
-            ("-Infinity", "not a number"),
+            ("-NaN", "not a number"),
+            ("infinite", "not a number"),
             ("", "not a number"),
             ("1.5x", "not a number"),
             ("1e999", "too large for a decimal"),

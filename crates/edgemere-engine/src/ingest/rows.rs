@@ -187,15 +187,21 @@ impl<'a> Rows<'a> {
 
     /// The values of a known column; none when it may have to be wider.
     fn known_array(&mut self, column: &Cells<'a>, kind: Kind) -> Option<ArrayRef> {
-        let may_widen = kind.is_whole() && !self.limits.fixed.contains(&column.name);
+        let may_widen = !self.limits.fixed.contains(&column.name);
+        if may_widen
+            && kind.with_nanoseconds() != kind
+            && column.cells.iter().any(|cell| widen::is_fine(*cell))
+        {
+            return None;
+        }
         let mut has_other_numbers = false;
         let mut refused = Vec::new();
         let array = convert::array(kind, &column.cells, &mut |row, reason| {
             let cell = column.cells.get(row).copied().unwrap_or(Cell::Missing);
-            has_other_numbers |= widen::is_number(cell);
+            has_other_numbers |= kind.is_whole() && widen::is_number(cell);
             refused.push((row, reason));
         });
-        if may_widen && has_other_numbers {
+        if may_widen && kind.is_whole() && has_other_numbers {
             return None;
         }
         for (row, reason) in refused {

@@ -2,7 +2,7 @@
 //!
 //! The columns have types of their own, which are cast where no value changes: whole numbers, floats,
 //! decimals of up to 38 digits, booleans, texts of every layout, dates, times, and timestamps of any
-//! unit and zone, which become microseconds of UTC. Lists and structs become JSON. A column that can
+//! unit. Those with a zone are moments, and those without are not. Lists and structs become JSON. A column that can
 //! not be cast refuses the input. Texts are texts: no time is looked for in them.
 //!
 //! Where a known column has another type, the values are taken by their text, as from JSON.
@@ -15,17 +15,22 @@ use arrow::array::{
 };
 use arrow::buffer::Buffer;
 use arrow::compute::{CastOptions, cast_with_options, concat_batches};
-use arrow::datatypes::{DataType, Field, FieldRef, Float64Type, Schema as ArrowSchema, TimeUnit};
+use arrow::datatypes::{
+    DataType, Field, FieldRef, Schema as ArrowSchema, TimeUnit, TimestampNanosecondType,
+};
 use arrow::error::ArrowError;
 use arrow::ipc::reader::StreamDecoder;
 use arrow::json::writer::{EncoderOptions, make_encoder};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 
 use super::cell::Cell;
 use super::infer::{self, Texts};
 use super::verdicts::Verdicts;
 use super::{Decoded, Error, Limits, convert, lengths, names, widen};
-use crate::schema::{Column, DIGITS_MAX, Kind, Schema};
+use crate::schema::{Column, DIGITS_MAX, Kind, Schema, UTC};
+use crate::sql::JsonValues;
 
 /// How many times larger than the largest input the JSON of its lists and structs may become.
 const JSON_GROWTH_MAX: usize = 4;
@@ -145,6 +150,9 @@ impl Source {
     /// and where there is such a type.
     fn wider(&self, known: Kind) -> Kind {
         let is_numeric = |kind| matches!(kind, Kind::Int | Kind::BigInt | Kind::Numeric(..));
+        if matches!(self.kind, Kind::TimestampNs | Kind::TimestampTzNs) {
+            return known.with_nanoseconds();
+        }
         if *self.array.data_type() == known.arrow() || !is_numeric(known) {
             return known;
         }
@@ -165,7 +173,6 @@ impl Source {
 
     /// The values as a column of a table.
     fn into_column(self, kind: Kind, verdicts: &mut Verdicts) -> ArrayRef {
-        self.refuse_not_finite(verdicts);
         if *self.array.data_type() == kind.arrow() {
             return self.array;
         }
@@ -177,17 +184,11 @@ impl Source {
         })
     }
 
-    /// A float may be infinite or not a number, which no other input can say and SQL cannot compare.
-    fn refuse_not_finite(&self, verdicts: &mut Verdicts) {
-        let Some(floats) = self.array.as_primitive_opt::<Float64Type>() else { return };
-        for (row, float) in floats.iter().enumerate() {
-            if let Some(float) = float.filter(|float| !float.is_finite()) {
-                verdicts.refuse(row, Some(&self.name), &float.to_string(), "not a number");
-            }
-        }
-    }
-
     fn texts(&self) -> Vec<Option<std::borrow::Cow<'_, str>>> {
+        if let Some(bytes) = self.array.as_binary_opt::<i32>() {
+            let text = |bytes: &[u8]| BASE64_STANDARD.encode(bytes).into();
+            return bytes.iter().map(|bytes| bytes.map(text)).collect();
+        }
         if let Some(texts) = self.array.as_string_view_opt() {
             return texts.iter().map(|text| text.map(Into::into)).collect();
         }
@@ -225,6 +226,7 @@ fn nearest(field: &Field, array: &ArrayRef, json_max: usize) -> Result<(Kind, Ar
         | T::Decimal128(digits, scale)
         | T::Decimal256(digits, scale) => to(exact(*digits, *scale)?),
         T::Utf8 | T::LargeUtf8 | T::Utf8View => text(array),
+        T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) => to(Kind::Binary),
         T::Dictionary(_, values) => match values.as_ref() {
             // Views share the text of the dictionary; any other layout would repeat it.
             T::Utf8 | T::LargeUtf8 | T::Utf8View => text(array),
@@ -238,8 +240,10 @@ fn nearest(field: &Field, array: &ArrayRef, json_max: usize) -> Result<(Kind, Ar
         T::Date64 => {
             to(Kind::Date).and_then(|(kind, date)| same(array, &date).map(|()| (kind, date)))
         }
-        T::Time32(_) | T::Time64(_) => to(Kind::Time),
-        T::Timestamp(unit, _) => Ok((Kind::Timestamp, timestamp(array, *unit)?)),
+        T::Time32(_) | T::Time64(_) => {
+            to(Kind::Time).and_then(|(kind, time)| same(array, &time).map(|()| (kind, time)))
+        }
+        T::Timestamp(unit, zone) => timestamp(array, *unit, zone.is_some()),
         T::List(_)
         | T::LargeList(_)
         | T::FixedSizeList(..)
@@ -283,16 +287,25 @@ fn text(array: &ArrayRef) -> Result<(Kind, ArrayRef), String> {
     Ok((kind, texts))
 }
 
-/// The values of a timestamp with a zone are of UTC already: the zone is only for showing them.
-fn timestamp(array: &ArrayRef, unit: TimeUnit) -> Result<ArrayRef, String> {
-    let data = array.to_data().into_builder().data_type(DataType::Timestamp(unit, None));
+/// The values of a timestamp with a zone are of UTC already: the zone is only for showing them. They
+/// are nanoseconds where one has digits beyond microseconds.
+fn timestamp(array: &ArrayRef, unit: TimeUnit, has_zone: bool) -> Result<(Kind, ArrayRef), String> {
+    let zone = has_zone.then(|| UTC.into());
+    let data = array.to_data().into_builder().data_type(DataType::Timestamp(unit, zone));
     let utc = make_array(data.build().map_err(|error| error.to_string())?);
-    cast(&utc, &Kind::Timestamp.arrow())
+    let is_fine = utc
+        .as_primitive_opt::<TimestampNanosecondType>()
+        .is_some_and(|times| times.iter().flatten().any(|time| time % 1000 != 0));
+    let kind = if has_zone { Kind::TimestampTz } else { Kind::Timestamp };
+    let kind = if is_fine { kind.with_nanoseconds() } else { kind };
+    Ok((kind, cast(&utc, &kind.arrow())?))
 }
 
 fn json(field: &Field, array: &ArrayRef, json_max: usize) -> Result<ArrayRef, String> {
     let field = Arc::new(field.clone());
-    let options = EncoderOptions::default().with_explicit_nulls(true);
+    let options = EncoderOptions::default()
+        .with_explicit_nulls(true)
+        .with_encoder_factory(Arc::new(JsonValues));
     let mut encoder =
         make_encoder(&field, array, &options).map_err(|error| format!("as JSON: {error}"))?;
     let mut builder = StringViewBuilder::with_capacity(array.len());

@@ -1,20 +1,25 @@
-//! The type of a known column of whole numbers when numbers come that it does not hold.
+//! The type of a known column when numbers or times come that it does not hold.
 //!
 //! - Whole numbers beyond 64 bits make it `numeric(38,0)`.
 //! - Fractions make it `decimal`, or, where a whole number among the values is none as a float,
 //!   `numeric(38,9)`. So does a fraction in a column that is a `numeric` already.
 //! - Rows with a type of their own, as Arrow's, make it what holds both types.
 //!
+//! Timestamps with digits beyond microseconds make a column of timestamps one of nanoseconds.
+//!
 //! What the table holds already must be the same in the wider type too, which its storage knows.
 //! Values that are not numbers say nothing: their rows are rejected.
 
 use super::cell::Cell;
-use super::number;
+use super::{number, time};
 use crate::schema::Kind;
 
-/// The type that a column of whole numbers needs for these cells; none when there is no wider one, or
-/// it needs none.
+/// The type that a column needs for these cells; none when there is no wider one, or it needs none.
 pub(super) fn kind<'a>(known: Kind, cells: impl Iterator<Item = Cell<'a>>) -> Option<Kind> {
+    let mut cells = cells;
+    if known.with_nanoseconds() != known {
+        return cells.any(is_fine).then(|| known.with_nanoseconds());
+    }
     if !known.is_whole() {
         return None;
     }
@@ -37,6 +42,14 @@ pub(super) fn kind<'a>(known: Kind, cells: impl Iterator<Item = Cell<'a>>) -> Op
         _ => return None,
     };
     (wider != known).then_some(wider)
+}
+
+/// Whether a cell is a timestamp with digits beyond microseconds.
+pub(super) fn is_fine(cell: Cell<'_>) -> bool {
+    match cell {
+        Cell::Text(text) => time::is_fine(text.trim_ascii()),
+        cell => cell.text().is_some_and(|text| time::is_fine(text.trim_ascii())),
+    }
 }
 
 /// Whether a cell is a number, of any size.
@@ -80,6 +93,10 @@ mod tests {
             kind(Kind::Int, [Cell::Text(" 4.2 "), Cell::Null].into_iter()),
             Some(Kind::Decimal)
         );
+        let fine = [Cell::Text("2026-01-01T00:00:00.123456789Z")];
+        assert_eq!(kind(Kind::Timestamp, fine.into_iter()), Some(Kind::TimestampNs));
+        assert_eq!(kind(Kind::TimestampTz, fine.into_iter()), Some(Kind::TimestampTzNs));
+        assert_eq!(kind(Kind::Varchar, fine.into_iter()), None);
         assert_eq!(kind(Kind::Int, [Cell::Text("x"), Cell::Bool(true)].into_iter()), None);
     }
 }

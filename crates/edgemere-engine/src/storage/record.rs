@@ -198,7 +198,7 @@ impl ColumnRecord {
 
 /// The inverse of [`Kind::sql`].
 fn kind(text: &str) -> Option<Kind> {
-    const PLAIN: [Kind; 8] = [
+    const PLAIN: [Kind; 12] = [
         Kind::Int,
         Kind::BigInt,
         Kind::Decimal,
@@ -206,7 +206,11 @@ fn kind(text: &str) -> Option<Kind> {
         Kind::Date,
         Kind::Time,
         Kind::Timestamp,
+        Kind::TimestampNs,
+        Kind::TimestampTz,
+        Kind::TimestampTzNs,
         Kind::Varchar,
+        Kind::Binary,
     ];
     if let Some(length) = text.strip_prefix("char(").and_then(|rest| rest.strip_suffix(')')) {
         return length.parse().ok().map(Kind::Char);
@@ -234,9 +238,13 @@ mod tests {
             Kind::Date,
             Kind::Time,
             Kind::Timestamp,
+            Kind::TimestampNs,
+            Kind::TimestampTz,
+            Kind::TimestampTzNs,
             Kind::Char(0),
             Kind::Char(u32::MAX),
             Kind::Varchar,
+            Kind::Binary,
         ];
         let column = |kind: Kind| Column { name: format!("c \"{}\" é", kind.sql()), kind };
         let schema = Schema { columns: kinds.into_iter().map(column).collect() };

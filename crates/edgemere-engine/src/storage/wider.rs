@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::{CastOptions, cast_with_options, max, min};
-use arrow::datatypes::{DataType, Decimal128Type, Int64Type};
+use arrow::datatypes::{DataType, Decimal128Type, Int64Type, TimeUnit, TimestampMicrosecondType};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 
@@ -20,6 +20,9 @@ use crate::schema::{DIGITS_MAX, Kind, told};
 
 /// The whole numbers that a float holds, every one of them, lie between this and its negative.
 const FLOAT_EXACT_MAX: i128 = 1 << 53;
+
+/// How many nanoseconds a microsecond has.
+const NANOS: i128 = 1000;
 
 /// A column that is to be wider.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +88,9 @@ pub(crate) fn cast(name: &str, column: &ArrayRef, to: &DataType) -> Result<Array
         (DataType::Utf8 | DataType::LargeUtf8, DataType::Utf8View) => true,
         (DataType::Int64, DataType::Decimal128(..)) => true,
         (DataType::Decimal128(_, narrow), DataType::Decimal128(_, wide)) => narrow <= wide,
+        (DataType::Timestamp(_, zone), DataType::Timestamp(TimeUnit::Nanosecond, other)) => {
+            zone == other
+        }
         (DataType::Int64, DataType::Float64) => {
             range(column).is_none_or(|(least, most)| is_exact(least) && is_exact(most))
         }
@@ -103,6 +109,10 @@ pub(crate) fn fits(from: Kind, to: Kind, (least, most): (i128, i128)) -> bool {
     match (from, to) {
         _ if !to.has_widened_from(from) => false,
         (_, Kind::Decimal) => is_exact(least) && is_exact(most),
+        (_, Kind::TimestampNs | Kind::TimestampTzNs) => {
+            let fits = |micros: i128| i64::try_from(micros * NANOS).is_ok();
+            fits(least) && fits(most)
+        }
         (Kind::Numeric(_, narrow), Kind::Numeric(digits, wide)) => {
             let whole = u32::from(digits.saturating_sub(wide) + narrow);
             let end = 10_i128.checked_pow(whole.min(u32::from(DIGITS_MAX))).unwrap_or(i128::MAX);
@@ -116,7 +126,7 @@ fn is_exact(number: i128) -> bool {
     (-FLOAT_EXACT_MAX..=FLOAT_EXACT_MAX).contains(&number)
 }
 
-/// The least and the greatest value of a column of numbers; none when it has no values.
+/// The least and the greatest value of a column of numbers or times; none when it has no values.
 pub(crate) fn range(column: &ArrayRef) -> Option<(i128, i128)> {
     match column.data_type() {
         DataType::Int64 => {
@@ -126,6 +136,10 @@ pub(crate) fn range(column: &ArrayRef) -> Option<(i128, i128)> {
         DataType::Decimal128(..) => {
             let numbers = column.as_primitive::<Decimal128Type>();
             Some((min(numbers)?, max(numbers)?))
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            let times = column.as_primitive::<TimestampMicrosecondType>();
+            Some((min(times)?.into(), max(times)?.into()))
         }
         _ => None,
     }
@@ -212,6 +226,9 @@ mod tests {
             (Kind::Numeric(10, 2), Kind::Numeric(12, 4), 9_999_999_999, true),
             (Kind::Numeric(10, 2), Kind::Int, 1, false),
             (Kind::Varchar, Kind::Decimal, 0, false),
+            (Kind::Timestamp, Kind::TimestampNs, 1 << 53, true),
+            (Kind::TimestampTz, Kind::TimestampTzNs, 1 << 54, false),
+            (Kind::Timestamp, Kind::TimestampTz, 0, false),
         ] {
             assert_eq!(fits(from, to, (0, most)), expected, "{from:?} {to:?} {most}");
             assert_eq!(fits(from, to, (-most, 0)), expected, "{from:?} {to:?} -{most}");

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use edgemere_engine::{Definition, Schema};
+use edgemere_engine::{Definition, Kind, Schema};
 use edgemere_ledger::{Ledger, Policy, Scope};
 use serde_json::json;
 use tokio::sync::{Notify, watch};
@@ -200,9 +200,7 @@ fn publish_table(
     let published = Definition::from_create(create).and_then(|definition| definition.schema());
     let published = published.unwrap_or_default();
     let (all, is_more) = joined(published, schema);
-    let policy = Policy::from_value(json!({ "table": {
-        "name": table, "dbms": dbms, "create": create_text(table, &all), "source": SOURCE,
-    }}))?;
+    let policy = table_policy(dbms, table, &all)?;
     match known.first() {
         None => ledger.insert(policy, scope).map(drop),
         Some(known) if !is_more => spread(ledger, known, scope),
@@ -230,6 +228,45 @@ fn joined(published: Schema, own: &Schema) -> (Schema, bool) {
         }
     }
     (all, is_more)
+}
+
+/// Publishes the type that a column was given, whatever it was before.
+pub(crate) async fn retype(
+    node: &Arc<Node>,
+    dbms: &str,
+    table: &str,
+    column: &str,
+    kind: Kind,
+) -> Result<(), Error> {
+    let of = Arc::clone(node);
+    let (dbms, table, column) = (dbms.to_owned(), table.to_owned(), column.to_owned());
+    node.change_ledger(move |ledger| {
+        let _comparing = of.announcer().known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lookup::with(ledger, "table", &[("dbms", &dbms), ("name", &table)]);
+        let Some(known) = known.first() else { return Ok(()) };
+        let create = known.text("create").unwrap_or_default();
+        let Ok(mut schema) = Definition::from_create(create).and_then(|found| found.schema())
+        else {
+            return Ok(());
+        };
+        match schema.columns.iter_mut().find(|published| published.name == column) {
+            Some(published) if published.kind != kind => published.kind = kind,
+            _ => return Ok(()),
+        }
+        let policy = table_policy(&dbms, &table, &schema)?;
+        ledger.replace(known.id().unwrap_or_default(), policy, of.scope()).map(drop)
+    })
+    .await
+}
+
+fn table_policy(
+    dbms: &str,
+    table: &str,
+    schema: &Schema,
+) -> Result<Policy, edgemere_ledger::Error> {
+    Policy::from_value(json!({ "table": {
+        "name": table, "dbms": dbms, "create": create_text(table, schema), "source": SOURCE,
+    }}))
 }
 
 /// Gives a policy that nobody else knows to the master, of a node that has a master since.

@@ -23,7 +23,7 @@ pub async fn put(
     input: Input,
     bytes: &[u8],
 ) -> Result<Put, Error> {
-    put_rows(node, Rows { dbms, table, input, bytes, key: None }).await
+    put_rows(node, Rows { dbms, table, input, bytes, key: None, strict: false }).await
 }
 
 /// Stores rows as [`put`] does, and those with a key only once.
@@ -48,7 +48,7 @@ pub async fn put_file(
     let (dbms, table) = (plain(dbms), plain(table));
     let hash = pieces::content_hash(&dbms, &table, input, bytes);
     let key = format!("file {hash}");
-    let rows = Rows { dbms: &dbms, table: &table, input, bytes, key: Some(&key) };
+    let rows = Rows { dbms: &dbms, table: &table, input, bytes, key: Some(&key), strict: false };
     // EdgeLake's hash leaves some bytes out, as spaces: what has the same is the same.
     let same =
         |rows| Error::SameContent { table: format!("{dbms}.{table}"), rows, hash: hash.clone() };

@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use twox_hash::XxHash3_64;
 
 use crate::apart::apart;
-use crate::ingest::{self, Decoded, Input, Rejected};
+use crate::ingest::{self, Decoded, Input, LeftOut, Rejected};
 use crate::jobs::{self, Jobs};
 use crate::schema::{Column, Kind, Schema};
 use crate::sql::{self, Sql};
@@ -94,6 +94,8 @@ pub struct Put {
     pub changed: Option<Schema>,
     /// Whether the rows were stored before, under the same key, and not again now.
     pub repeated: bool,
+    /// The columns that no table can hold, and that were left out.
+    pub left_out: Vec<LeftOut>,
 }
 
 /// Rows that are to be stored.
@@ -110,6 +112,8 @@ pub struct Rows<'a> {
     /// Under which the same rows would be sent again by somebody who did not hear that they are
     /// stored.
     pub key: Option<&'a str>,
+    /// Whether a column that no table can hold refuses them all, and is not left out.
+    pub strict: bool,
 }
 
 impl Engine {
@@ -157,7 +161,7 @@ impl Engine {
         input: Input,
         bytes: &[u8],
     ) -> Result<Put, Error> {
-        self.put_rows(Rows { dbms, table, input, bytes, key: None }).await
+        self.put_rows(Rows { dbms, table, input, bytes, key: None, strict: false }).await
     }
 
     /// Stores rows as [`Engine::put`] does, and those with a key only once.
@@ -178,11 +182,11 @@ impl Engine {
 
     /// Stores rows, or gives none when the table has been changed since they were read.
     async fn try_put(&self, rows: Rows<'_>) -> Result<Option<Put>, Error> {
-        let Rows { dbms, table: name, input, bytes, key } = rows;
+        let Rows { dbms, table: name, input, bytes, key, strict } = rows;
         let known = self.storage.table(dbms, name);
         let held = known.as_ref().map(|table| table.schema());
         let mut schema = held.as_deref().cloned();
-        let mut limits = ingest::Limits::default();
+        let mut limits = ingest::Limits { strict, ..ingest::Limits::default() };
         let (decoded, table) = loop {
             let decoded = {
                 let _turn = self.decoders.acquire().await;
@@ -310,5 +314,6 @@ fn put_of(decoded: Decoded, changed: Option<Schema>) -> Put {
         rejected_total: decoded.rejected_total,
         changed,
         repeated: false,
+        left_out: decoded.left_out,
     }
 }

@@ -46,6 +46,8 @@ pub enum Kind {
     Date,
     /// `time`: of a day.
     Time,
+    /// `interval`: a span of time, in microseconds.
+    Interval,
     /// `timestamp`: a date and a time of day, in microseconds; which zone it is of is not said.
     Timestamp,
     /// `timestamp(9)`: the same in nanoseconds, from 1677 to 2262.
@@ -88,6 +90,7 @@ impl Kind {
             Self::Boolean => DataType::Boolean,
             Self::Date => DataType::Date32,
             Self::Time => DataType::Time64(TimeUnit::Microsecond),
+            Self::Interval => DataType::Duration(TimeUnit::Microsecond),
             Self::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
             Self::TimestampNs => DataType::Timestamp(TimeUnit::Nanosecond, None),
             Self::TimestampTz => DataType::Timestamp(TimeUnit::Microsecond, Some(UTC.into())),
@@ -107,6 +110,7 @@ impl Kind {
             Self::Boolean => "boolean".into(),
             Self::Date => "date".into(),
             Self::Time => "time".into(),
+            Self::Interval => "interval".into(),
             Self::Timestamp => "timestamp".into(),
             Self::TimestampNs => "timestamp(9)".into(),
             Self::TimestampTz => "timestamptz".into(),
@@ -217,6 +221,7 @@ pub(crate) fn told(data_type: &DataType) -> String {
         DataType::Timestamp(..) => Kind::TimestampTz,
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Kind::Varchar,
         DataType::Binary => Kind::Binary,
+        DataType::Duration(_) => Kind::Interval,
         other => return other.to_string(),
     };
     kind.sql()

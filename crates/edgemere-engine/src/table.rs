@@ -167,6 +167,7 @@ fn kind_of(type_name: &str) -> Option<Kind> {
         "varchar" | "character varying" | "text" | "string" | "uuid" | "json" | "jsonb" => {
             Kind::Varchar
         }
+        "interval" => Kind::Interval,
         "bytea" | "binary" | "varbinary" => Kind::Binary,
         _ => return None,
     })
@@ -313,6 +314,7 @@ mod tests {
             Kind::Char(7),
             Kind::Varchar,
             Kind::Binary,
+            Kind::Interval,
         ];
         for kind in all {
             assert_eq!(kinds(&format!("c {}", kind.sql())).unwrap(), [kind]);

@@ -212,7 +212,7 @@ fn is_same(kind: Kind, array: &ArrayRef, row: usize, text: &str) -> bool {
             reference_timestamp(string) == Some(nanos.div_euclid(1000))
                 && reference_nanosecond(string) == nanos.rem_euclid(1000)
         }
-        Kind::TimestampTz | Kind::TimestampTzNs | Kind::Binary => false,
+        Kind::TimestampTz | Kind::TimestampTzNs | Kind::Binary | Kind::Interval => false,
         Kind::Char(_) | Kind::Varchar => {
             let kept = array.as_string_view().value(row);
             match value {

@@ -84,18 +84,22 @@ fn arrow_values_fit_known_columns() {
 #[test]
 fn arrow_columns_that_cannot_be_stored_are_named() {
     let spans: ArrayRef = Arc::new(IntervalYearMonthArray::from(vec![1]));
-    let error = arrow(vec![("raw", spans)], None).unwrap_err();
+    let fine: ArrayRef = Arc::new(Time64NanosecondArray::from(vec![1001]));
+    let ones = || Arc::new(Int8Array::from(vec![1])) as ArrayRef;
+    let columns = vec![("raw", spans), ("n", ones()), ("T", fine)];
+    let decoded = arrow(columns.clone(), None).unwrap();
+    let left_out = decoded.left_out.iter().map(|left| format!("{}: {}", left.column, left.reason));
+    assert_eq!(
+        left_out.collect::<Vec<_>>(),
+        ["raw: it is of type Interval(YearMonth)", "T: its values would lose digits"]
+    );
+    assert_eq!((types(&decoded), rows(&decoded)), ("n int".into(), vec!["1".into(), "1".into()]));
+    let strict = Limits { strict: true, ..Limits::default() };
+    let error = decode(Input::ArrowStream, &stream(columns), None, &strict).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the column \"raw\" cannot be stored: it is of type Interval(YearMonth)"
     );
-    let fine: ArrayRef = Arc::new(Time64NanosecondArray::from(vec![1001]));
-    let error = arrow(vec![("t", fine)], None).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the column \"t\" cannot be stored: its values would lose digits"
-    );
-    let ones = || Arc::new(Int8Array::from(vec![1])) as ArrayRef;
     let error = arrow(vec![("a b", ones()), ("A.B", ones())], None).unwrap_err();
     assert_eq!(error.to_string(), "the columns \"a b\" and \"A.B\" have the same name");
 }

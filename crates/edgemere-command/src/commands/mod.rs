@@ -2,6 +2,7 @@
 //! This file lists them, finds the one that a text names, and hands everything to it.
 
 mod accept;
+mod alter;
 mod assign;
 mod blockchain;
 mod connect;
@@ -160,6 +161,7 @@ macro_rules! commands {
 commands! {
     AcceptLedger(Plain<accept::ledger::Ledger>),
     AcceptOperator(Named<accept::operator::Operator>),
+    AlterTable(alter::table::Table),
     Assign(assign::Assign),
     BlockchainAdd(OnePolicy<blockchain::add::Add>),
     BlockchainDrop(blockchain::drop::Drop),

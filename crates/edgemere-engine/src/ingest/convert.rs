@@ -8,6 +8,7 @@
 //! - `boolean`: `true` and `false`, also as texts in any case;
 //! - `timestamp`, `date`, `time`: texts of that form, and for a timestamp also a date; no numbers,
 //!   since they do not say what they count;
+//! - `interval`: texts as on a clock, with as many hours as there are;
 //! - `bytea`: texts in base64;
 //! - `char(N)` and `varchar`: everything; numbers and booleans by their text, lists and objects as
 //!   JSON.
@@ -16,8 +17,8 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BinaryBuilder, BooleanBuilder, PrimitiveBuilder, StringViewBuilder};
 use arrow::datatypes::{
-    ArrowPrimitiveType, Date32Type, Decimal128Type, Float64Type, Int64Type, Time64MicrosecondType,
-    TimestampMicrosecondType, TimestampNanosecondType,
+    ArrowPrimitiveType, Date32Type, Decimal128Type, DurationMicrosecondType, Float64Type,
+    Int64Type, Time64MicrosecondType, TimestampMicrosecondType, TimestampNanosecondType,
 };
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -72,6 +73,9 @@ pub(super) fn array(
         }
         Kind::Char(_) | Kind::Varchar => texts(cells),
         Kind::Binary => bytes(cells, refuse),
+        Kind::Interval => primitive::<DurationMicrosecondType>(kind, cells, refuse, |cell| {
+            temporal(cell, time::span, "not a span of time, which is written 26:59:59.5")
+        }),
     }
 }
 
@@ -222,6 +226,7 @@ mod tests {
             (Kind::TimestampTzNs, Text("2026-02-01 00:00:00"), "2026-02-01T00:00:00Z"),
             (Kind::Char(1), Text("longer"), "longer"),
             (Kind::Binary, Text("AP8="), "00ff"),
+            (Kind::Interval, Text("-26:00:01.5"), "PT-93601.5S"),
             (Kind::Varchar, Number("1.50"), "1.50"),
             (Kind::Varchar, Bool(true), "true"),
             (Kind::Varchar, Nested("{\"a\": 1}"), "{\"a\":1}"),
@@ -255,6 +260,7 @@ mod tests {
             (Kind::Numeric(5, 2), Text("NaN"), "not a number"),
             (Kind::Decimal, Nested("[1]"), "not a number"),
             (Kind::Boolean, Number("1"), "not true or false"),
+            (Kind::Interval, Text("1:60:00"), "not a span of time, which is written 26:59:59.5"),
             (Kind::Binary, Text("A"), "not bytes, which are written in base64"),
             (Kind::Binary, Number("1"), "not bytes, which are written in base64"),
             (Kind::Date, Text("2026-02-01T00:00:00Z"), "not a date, which is written 2026-12-31"),

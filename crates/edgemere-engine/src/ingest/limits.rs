@@ -17,6 +17,8 @@ pub struct Limits {
     pub rejected_max: usize,
     /// Known columns that must not become wider, whatever values come.
     pub fixed: Vec<String>,
+    /// Whether a column that no table can hold refuses the input, and is not left out of it.
+    pub strict: bool,
 }
 
 impl Default for Limits {
@@ -29,6 +31,7 @@ impl Default for Limits {
             name_chars_max: 128,
             rejected_max: 100,
             fixed: Vec::new(),
+            strict: false,
         }
     }
 }

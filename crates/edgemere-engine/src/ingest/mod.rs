@@ -11,7 +11,8 @@
 //! 5. `verdicts` takes the rejected rows out and keeps what is to be said about them.
 //!
 //! No row is lost unnoticed: `accepted` and `rejected_total` add up to the rows of the input. The
-//! input as a whole is refused only when it cannot be read.
+//! input as a whole is refused only when it cannot be read. A column that no table can hold, as some of
+//! Arrow's, is left out and told, or, where nothing may be left out, refuses the input.
 //!
 //! # Rules
 //! - **Names** are trimmed and in lower case; what is not a letter, a digit or `_` becomes `_`. Two
@@ -50,6 +51,7 @@ pub use error::Error;
 pub use infer::CHAR_LENGTH_MAX;
 pub use limits::Limits;
 pub use scan::DEPTH_MAX;
+pub(crate) use stream::retyped;
 pub use verdicts::{Rejected, VALUE_CHARS_MAX};
 
 /// What the bytes are.
@@ -82,6 +84,17 @@ pub struct Decoded {
     pub rejected_total: usize,
     /// The system columns that the input had and that were left out.
     pub ignored: Vec<String>,
+    /// The columns that no column of a table can hold, and that were left out.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A column of an input that was left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The column, as it is named in the input.
+    pub column: String,
+    /// What is in the way.
+    pub reason: String,
 }
 
 /// Reads the rows of an input for a table with the known columns, or for a new table.

@@ -28,7 +28,7 @@ use base64::prelude::BASE64_STANDARD;
 use super::cell::Cell;
 use super::infer::{self, Texts};
 use super::verdicts::Verdicts;
-use super::{Decoded, Error, Limits, convert, lengths, names, widen};
+use super::{Decoded, Error, LeftOut, Limits, convert, lengths, names, verdicts, widen};
 use crate::schema::{Column, DIGITS_MAX, Kind, Schema, UTC};
 use crate::sql::JsonValues;
 
@@ -49,7 +49,7 @@ pub(super) fn decode(
 fn rows(bytes: &[u8], known: Option<&Schema>, limits: &Limits) -> Result<Decoded, Error> {
     lengths::check(bytes, limits)?;
     let batch = read(bytes, limits)?;
-    let (mut sources, ignored) = sources(&batch, limits)?;
+    let Sources { columns: mut sources, ignored, left_out } = sources(&batch, limits)?;
     let mut verdicts = Verdicts::new(limits);
     verdicts.add_rows(batch.num_rows());
     let (mut columns, mut arrays) = (Vec::new(), Vec::new());
@@ -74,7 +74,8 @@ fn rows(bytes: &[u8], known: Option<&Schema>, limits: &Limits) -> Result<Decoded
         columns.push(column);
     }
     check_size(batch.num_rows(), columns.len(), limits)?;
-    verdicts.decoded(known.len(), columns, arrays, ignored)
+    let decoded = verdicts.decoded(known.len(), columns, arrays, ignored)?;
+    Ok(Decoded { left_out, ..decoded })
 }
 
 /// All the rows of the stream.
@@ -114,9 +115,17 @@ struct Source {
     array: ArrayRef,
 }
 
-/// The columns of the stream by name, and the system columns among them.
-fn sources(batch: &RecordBatch, limits: &Limits) -> Result<(Vec<Source>, Vec<String>), Error> {
+/// The columns of the stream: those that a table can hold, the system columns, and others.
+struct Sources {
+    columns: Vec<Source>,
+    ignored: Vec<String>,
+    left_out: Vec<LeftOut>,
+}
+
+/// The columns of the stream by name.
+fn sources(batch: &RecordBatch, limits: &Limits) -> Result<Sources, Error> {
     let (mut sources, mut ignored) = (Vec::<Source>::new(), Vec::new());
+    let mut left_out = Vec::new();
     let schema = batch.schema();
     for (place, (field, array)) in schema.fields().iter().zip(batch.columns()).enumerate() {
         let named =
@@ -131,11 +140,15 @@ fn sources(batch: &RecordBatch, limits: &Limits) -> Result<(Vec<Source>, Vec<Str
             return Err(Error::SameName { first, second: field.name().clone() });
         }
         let json_max = limits.bytes_max.saturating_mul(JSON_GROWTH_MAX);
-        let (kind, array) = nearest(field, array, json_max)
-            .map_err(|reason| Error::Column { column: field.name().clone(), reason })?;
-        sources.push(Source { name, kind, array });
+        match nearest(field, array, json_max) {
+            Ok((kind, array)) => sources.push(Source { name, kind, array }),
+            Err(reason) if limits.strict => {
+                return Err(Error::Column { column: field.name().clone(), reason });
+            }
+            Err(reason) => left_out.push(LeftOut { column: field.name().clone(), reason }),
+        }
     }
-    Ok((sources, ignored))
+    Ok(Sources { columns: sources, ignored, left_out })
 }
 
 fn first_named(schema: &ArrowSchema, name: &str, limits: &Limits) -> String {
@@ -210,6 +223,37 @@ impl Source {
     }
 }
 
+/// The values of a column in another type; or the first of them that is none of that type, with its row
+/// and why.
+pub(crate) fn retyped(
+    from: Kind,
+    array: &ArrayRef,
+    to: Kind,
+) -> Result<ArrayRef, (usize, String, &'static str)> {
+    let source = Source { name: String::new(), kind: from, array: Arc::clone(array) };
+    if from.arrow() == to.arrow() {
+        return Ok(Arc::clone(array));
+    }
+    let texts = source.texts();
+    let cells: Vec<Cell<'_>> = texts.iter().map(|text| source.cell(text.as_deref())).collect();
+    let mut refused: Option<(usize, &'static str)> = None;
+    if to.with_nanoseconds() != to
+        && let Some(row) = cells.iter().position(|cell| widen::is_fine(*cell))
+    {
+        refused = Some((row, "finer than microseconds"));
+    }
+    let made = convert::array(to, &cells, &mut |row, reason| {
+        refused.get_or_insert((row, reason));
+    });
+    match refused {
+        None => Ok(made),
+        Some((row, reason)) => {
+            let value = texts.get(row).and_then(Option::as_deref).unwrap_or_default();
+            Err((row, verdicts::shorten(value), reason))
+        }
+    }
+}
+
 /// The type of a table's column that is nearest to a type of Arrow, with the values in it.
 fn nearest(field: &Field, array: &ArrayRef, json_max: usize) -> Result<(Kind, ArrayRef), String> {
     use DataType as T;
@@ -242,6 +286,9 @@ fn nearest(field: &Field, array: &ArrayRef, json_max: usize) -> Result<(Kind, Ar
         }
         T::Time32(_) | T::Time64(_) => {
             to(Kind::Time).and_then(|(kind, time)| same(array, &time).map(|()| (kind, time)))
+        }
+        T::Duration(_) => {
+            to(Kind::Interval).and_then(|(kind, span)| same(array, &span).map(|()| (kind, span)))
         }
         T::Timestamp(unit, zone) => timestamp(array, *unit, zone.is_some()),
         T::List(_)

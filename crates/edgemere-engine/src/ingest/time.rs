@@ -114,6 +114,24 @@ pub(super) fn time(text: &str) -> Option<i64> {
     }
 }
 
+/// A span of time in microseconds: as on a clock, with any number of hours.
+pub(super) fn span(text: &str) -> Option<i64> {
+    let (sign, clock_text) = match text.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, text),
+    };
+    let (hours, _) = clock_text.split_once(':')?;
+    let hours: i64 = Some(hours)
+        .filter(|hours| hours.bytes().all(|byte| byte.is_ascii_digit()))?
+        .parse()
+        .ok()?;
+    let minutes = format!("00{}", clock_text.get(clock_text.find(':')?..)?);
+    match clock(&minutes)? {
+        ((rest, 0), "") => hours.checked_mul(HOUR)?.checked_add(rest)?.checked_mul(sign),
+        _ => None,
+    }
+}
+
 fn usual(days: i64, text: &str) -> Option<Moment> {
     let ((time, nanos), zone) = clock(text)?;
     Some((days * DAY + time - offset(zone)?, nanos))

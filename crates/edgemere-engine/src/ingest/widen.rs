@@ -15,8 +15,7 @@ use super::{number, time};
 use crate::schema::Kind;
 
 /// The type that a column needs for these cells; none when there is no wider one, or it needs none.
-pub(super) fn kind<'a>(known: Kind, cells: impl Iterator<Item = Cell<'a>>) -> Option<Kind> {
-    let mut cells = cells;
+pub(super) fn kind<'a>(known: Kind, mut cells: impl Iterator<Item = Cell<'a>>) -> Option<Kind> {
     if known.with_nanoseconds() != known {
         return cells.any(is_fine).then(|| known.with_nanoseconds());
     }

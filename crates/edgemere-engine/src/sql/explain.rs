@@ -127,6 +127,11 @@ pub(super) fn type_name(data_type: &DataType) -> String {
         DataType::Date32 | DataType::Date64 => "date".into(),
         DataType::Time32(_) | DataType::Time64(_) => "time".into(),
         DataType::Boolean => "boolean".into(),
+        DataType::Duration(_) => "interval".into(),
+        DataType::Binary
+        | DataType::LargeBinary
+        | DataType::BinaryView
+        | DataType::FixedSizeBinary(_) => "bytea".into(),
         DataType::Decimal128(precision, scale) => format!("numeric({precision},{scale})"),
         whole if whole.is_integer() => "bigint".into(),
         other => other.to_string().to_lowercase(),

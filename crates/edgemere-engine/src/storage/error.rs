@@ -31,6 +31,20 @@ pub enum Error {
         /// What is wrong with them.
         reason: String,
     },
+    /// A column cannot have another type: a value of it is none of that type.
+    #[error(
+        "the value \"{value}\" of the column \"{column}\" in the row {row_id} does not fit: {reason}"
+    )]
+    Value {
+        /// The column.
+        column: String,
+        /// The row's `row_id`.
+        row_id: i64,
+        /// The value, shortened.
+        value: String,
+        /// What it is not.
+        reason: &'static str,
+    },
     /// Columns cannot become wider: a value that they hold would not be the same.
     #[error("the columns {} hold values that a wider type would change", columns.join(", "))]
     Unfit {

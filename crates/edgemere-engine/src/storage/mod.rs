@@ -34,6 +34,7 @@
 //!
 //! The module knows Arrow, Parquet and redb. It does not know SQL, nor what the rows mean.
 
+mod alter;
 mod backup;
 mod block;
 mod budget;

@@ -198,7 +198,7 @@ impl ColumnRecord {
 
 /// The inverse of [`Kind::sql`].
 fn kind(text: &str) -> Option<Kind> {
-    const PLAIN: [Kind; 12] = [
+    const PLAIN: [Kind; 13] = [
         Kind::Int,
         Kind::BigInt,
         Kind::Decimal,
@@ -211,6 +211,7 @@ fn kind(text: &str) -> Option<Kind> {
         Kind::TimestampTzNs,
         Kind::Varchar,
         Kind::Binary,
+        Kind::Interval,
     ];
     if let Some(length) = text.strip_prefix("char(").and_then(|rest| rest.strip_suffix(')')) {
         return length.parse().ok().map(Kind::Char);
@@ -245,6 +246,7 @@ mod tests {
             Kind::Char(u32::MAX),
             Kind::Varchar,
             Kind::Binary,
+            Kind::Interval,
         ];
         let column = |kind: Kind| Column { name: format!("c \"{}\" é", kind.sql()), kind };
         let schema = Schema { columns: kinds.into_iter().map(column).collect() };

@@ -175,6 +175,24 @@ impl State {
         self.fresh = wider.fresh;
     }
 
+    /// Takes other columns and files in the place of all that it has, and returns the bytes that the
+    /// fresh rows had.
+    pub(crate) fn rewrite(
+        &mut self,
+        schema: Schema,
+        arrow: SchemaRef,
+        files: Vec<Arc<DataFile>>,
+    ) -> u64 {
+        let bytes = self.chunks().map(|chunk| chunk.bytes).sum();
+        self.schema = Arc::new(schema);
+        self.arrow = arrow;
+        self.files = files;
+        self.files.sort_by_key(|file| file.row_ids);
+        self.sealed.clear();
+        self.fresh.clear();
+        bytes
+    }
+
     /// Forgets everything, and returns the bytes of the fresh rows.
     pub(crate) fn drop_all(&mut self) -> u64 {
         let bytes = self.chunks().map(|chunk| chunk.bytes).sum();

@@ -3,7 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 #![allow(clippy::panic, reason = "a test that cannot go on should stop")]
 #![allow(clippy::indexing_slicing, reason = "a test that cannot go on should stop")]
+#![allow(clippy::print_stdout, reason = "a line of a table that fails is to be told")]
 
+mod exact;
+mod table;
 mod widening;
 
 use std::path::Path;

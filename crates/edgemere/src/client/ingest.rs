@@ -43,6 +43,16 @@ pub(crate) struct Stored {
     /// Whether they were stored before, and not again now.
     #[serde(default)]
     pub(crate) repeated: bool,
+    /// The columns that no table can hold, and that were left out.
+    #[serde(default)]
+    pub(crate) left_out: Vec<LeftOut>,
+}
+
+/// A column that was left out.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct LeftOut {
+    pub(crate) column: String,
+    pub(crate) reason: String,
 }
 
 /// A row that was not stored.

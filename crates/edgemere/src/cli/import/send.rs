@@ -142,11 +142,17 @@ impl Sender<'_> {
         progress: &Progress,
     ) -> Result<(), Stopped> {
         let (piece, stored) = answer?;
+        // Every piece has the same columns.
+        let first = stored.left_out.iter().filter(|_| tally.rows() == 0);
+        for left in first {
+            let (file, column) = (self.target.name(), &left.column);
+            progress.say(&format!("left out: {file} column \"{column}\": {}", left.reason));
+        }
         for line in tally.add(&self.target.name(), &piece, &stored) {
             progress.say(&line);
         }
         progress.set(piece.bytes_read, tally);
-        match self.is_strict && stored.rejected > 0 {
+        match self.is_strict && (stored.rejected > 0 || !stored.left_out.is_empty()) {
             true => Err(Stopped::Strict),
             false => Ok(()),
         }

@@ -7,7 +7,7 @@ use axum::extract::{Path, State as Shared};
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use edgemere_command::ingest;
-use edgemere_engine::ingest::{Input, Rejected};
+use edgemere_engine::ingest::{Input, LeftOut, Rejected};
 use edgemere_engine::{Put, Rows};
 use serde_json::{Map, Value, json};
 
@@ -26,6 +26,9 @@ const KEY_HEADER: &str = "idempotency-key";
 
 /// The most characters of such a key.
 const KEY_CHARS_MAX: usize = 200;
+
+/// Refuses rows with a column that no table can hold, which is left out otherwise.
+const STRICT_HEADER: &str = "strict";
 
 /// EdgeLake's hash of rows that are not remembered by their content.
 const NO_HASH: &str = "0";
@@ -60,13 +63,18 @@ pub(super) async fn ingest(
 ) -> Response {
     let stored = async {
         let (input, key) = (input_of(&headers)?, key_of(&headers)?);
-        let target = Target { dbms, table, input, key, is_file: false };
+        let strict = is_strict(&headers);
+        let target = Target { dbms, table, input, key, is_file: false, strict };
         store(&state, "ingest", &headers, body, target).await
     };
     let reply = stored.await;
     let reply = reply
         .map(|(put, _)| (status(&put), json_body(&Value::Object(report(&put)))).into_response());
     or_failure(reply, &state, &Method::POST, &headers)
+}
+
+fn is_strict(headers: &HeaderMap) -> bool {
+    headers.get(STRICT_HEADER).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"true"))
 }
 
 /// Where rows go, and as what.
@@ -77,6 +85,8 @@ struct Target {
     key: Option<String>,
     /// Whether they are known by their content.
     is_file: bool,
+    /// Whether no column may be left out.
+    strict: bool,
 }
 
 impl Target {
@@ -106,7 +116,7 @@ impl Target {
             }
         };
         let key = if is_file { None } else { key_of(headers)? };
-        Ok(Self { dbms, table, input, key, is_file })
+        Ok(Self { dbms, table, input, key, is_file, strict: is_strict(headers) })
     }
 }
 
@@ -123,12 +133,12 @@ async fn store(
     let stored = execute::store(state, name, read, async move |rows: body::Rows| {
         // Who goes away leaves the rows to be stored, and the room that they take is held until then.
         let stored = tokio::spawn(async move {
-            let Target { dbms, table, input, key, is_file } = target;
+            let Target { dbms, table, input, key, is_file, strict } = target;
             let (dbms, table, bytes) = (dbms.as_str(), table.as_str(), &*rows.bytes);
             match is_file {
                 true => ingest::put_file(&node, dbms, table, input, bytes).await,
                 false => {
-                    let rows = Rows { dbms, table, input, bytes, key: key.as_deref() };
+                    let rows = Rows { dbms, table, input, bytes, key: key.as_deref(), strict };
                     Ok((ingest::put_rows(&node, rows).await?, NO_HASH.to_owned()))
                 }
             }
@@ -196,6 +206,10 @@ fn report(put: &Put) -> Map<String, Value> {
     if put.rejected_total > 0 {
         report.insert("rejected".into(), put.rejected_total.into());
         report.insert("rows".into(), put.rejected.iter().map(rejected).collect());
+    }
+    if !put.left_out.is_empty() {
+        let column = |left: &LeftOut| json!({ "column": left.column, "reason": left.reason });
+        report.insert("left_out".into(), put.left_out.iter().map(column).collect());
     }
     report
 }

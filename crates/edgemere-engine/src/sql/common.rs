@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use datafusion::catalog::{CatalogProviderList, MemoryCatalogProviderList};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::logical_expr::planner::ExprPlanner;
 use datafusion::prelude::{SessionConfig, SessionContext};
 
 use super::catalog::{CATALOG, Catalog};
 use super::physical::FILTER_RULES;
-use super::{bounds, rules};
+use super::{bounds, functions, rules};
 
 /// How many copies are kept that no query has.
 const SPARE_MAX: usize = 8;
@@ -44,6 +45,8 @@ impl Common {
         register_functions(&context);
         let all = context.state();
         let all = SessionStateBuilder::new_from_existing(all.clone())
+            .with_query_planner(Arc::new(functions::Planner))
+            .with_expr_planners(expression_planners(&all))
             .with_analyzer_rules(rules::analyzing(&all))
             .with_optimizer_rules(rules::logical(&all))
             .with_physical_optimizer_rules(rules::physical(all.physical_optimizers()))
@@ -128,6 +131,11 @@ fn asked(mut state: SessionState, dbms: &str, tables: &Arc<Catalog>) -> SessionS
 /// Makes the functions of queries known to a session, and only those.
 fn register_functions(context: &SessionContext) {
     bounds::install(context);
+}
+
+/// What makes expressions of SQL: our operators first.
+fn expression_planners(state: &SessionState) -> Vec<Arc<dyn ExprPlanner>> {
+    std::iter::once(functions::operators()).chain(state.expr_planners().to_vec()).collect()
 }
 
 fn config(merge_bytes: usize) -> SessionConfig {

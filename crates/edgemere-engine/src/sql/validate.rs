@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
 use super::error::Error;
 use super::tables::Tables;
 use super::views::Names;
-use super::{bounds, membership, size, statement_size};
+use super::{bounds, functions, membership, size, statement_size};
 
 /// The plan of a statement that only reads.
 pub(super) async fn plan(names: Names<'_>, statement: Statement) -> Result<LogicalPlan, Error> {
@@ -29,7 +29,7 @@ pub(super) async fn plan(names: Names<'_>, statement: Statement) -> Result<Logic
     names.resolve(&statement).await?;
     let state = names.session.state_in(names.dbms);
     let plan = state.statement_to_plan(statement).await.map_err(plan_error)?;
-    let plan = bounds::bounded_plan(plan).map_err(Error::Plan)?;
+    let plan = functions::rewrite(plan).and_then(bounds::bounded_plan).map_err(Error::Plan)?;
     size::check(&plan)?;
     // The statement is a query by its grammar; this proves it of everything inside.
     SQLOptions::new()

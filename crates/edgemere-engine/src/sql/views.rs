@@ -15,7 +15,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 
 use super::error::Error;
 use super::tables::Tables;
-use super::{Session, dialect, range, validate, veil};
+use super::{Session, dialect, functions, range, validate, veil};
 use crate::storage::View;
 
 /// How many views may stand on each other.
@@ -45,6 +45,9 @@ impl<'a> Names<'a> {
                 let (dbms, table) = (name.schema().unwrap_or(self.dbms), name.table());
                 if name.catalog().is_some() {
                     return Err(validate::unknown_table(self.known(), dbms, table));
+                }
+                if functions::is_series_call(statement, &name) {
+                    continue;
                 }
                 self.find(dbms, table).await?;
             }

@@ -31,3 +31,7 @@ select cast(n as varchar), n::float(2), s::ljust(10) from t
 select random() < 2, abs(-1), round(1.5), power(2, 10)
 select array_agg(n), string_agg(s, ',') from t
 select lpad(s, 5), rpad(s, 5) from t
+select * from generate_series(1, 3)
+with generate_series as (select 1) select * from generate_series(1, 3)
+select * from lateral generate_series(1, 3)
+select '{"a": [1]}' -> 'a' ->> 0 as x

@@ -45,7 +45,7 @@ impl Declared {
 }
 
 /// A few bytes for each row.
-const FIXED: [&str; 94] = [
+const FIXED: [&str; 104] = [
     "abs",
     "acos",
     "acosh",
@@ -140,10 +140,20 @@ const FIXED: [&str; 94] = [
     "array_subtract",
     "array_scale",
     "array_normalize",
+    "interpolate",
+    "json_array_length",
+    "json_contains",
+    "json_get_bool",
+    "json_get_float",
+    "json_get_int",
+    "json_typeof",
+    "locf",
+    "time_bucket",
+    "time_bucket_gapfill",
 ];
 
 /// No more than the arguments, or a few times as much.
-const LINEAR: [(&str, usize); 56] = [
+const LINEAR: [(&str, usize); 64] = [
     ("array_append", 2),
     ("array_compact", 2),
     ("array_concat", 2),
@@ -200,6 +210,14 @@ const LINEAR: [(&str, usize); 56] = [
     ("date_format", 16),
     ("decode", 2),
     ("encode", 3),
+    ("json_array_elements", 8),
+    ("json_array_elements_text", 8),
+    ("json_extract", 1),
+    ("json_extract_text", 1),
+    ("json_get", 1),
+    ("json_get_str", 1),
+    ("json_get_text", 1),
+    ("json_keys", 8),
 ];
 
 /// What is known of a function, by its first name.

@@ -19,9 +19,6 @@ use super::growth::declared;
 /// How many values an estimate of percentiles may go by.
 const CENTROIDS_MAX: u64 = 10_000;
 
-/// Functions that stand in FROM, and make as many rows as a number says.
-const TABLE_FUNCTIONS: [&str; 2] = ["range", "generate_series"];
-
 /// The functions with bounds, by all of their names.
 fn functions() -> &'static HashMap<String, Arc<ScalarUDF>> {
     static FUNCTIONS: OnceLock<HashMap<String, Arc<ScalarUDF>>> = OnceLock::new();
@@ -57,7 +54,7 @@ pub(in crate::sql) fn install(context: &SessionContext) {
             (Some(_), None) => {}
         }
     }
-    TABLE_FUNCTIONS.iter().for_each(|name| context.deregister_udtf(name));
+    super::super::functions::install(context);
 }
 
 /// A plan whose functions have bounds.

@@ -1,0 +1,248 @@
+//! Filling gaps, as a step that runs. It is given the groups sorted, one after the other, holds one of
+//! them at a time in memory that is accounted for, and gives its rows in batches.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::compute::{SortOptions, concat_batches};
+use arrow::datatypes::{Schema, SchemaRef};
+use arrow::row::{OwnedRow, RowConverter, SortField};
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, exec_err};
+use datafusion::execution::TaskContext;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{
+    Distribution, EquivalenceProperties, LexOrdering, OrderingRequirements, Partitioning,
+    PhysicalExpr, PhysicalSortExpr,
+};
+use datafusion::physical_plan::coop::make_cooperative;
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream,
+};
+use futures_util::{StreamExt, stream};
+
+use super::fill::fill;
+use super::node::Fill;
+
+/// How many rows are given at once.
+const ROWS_AT_ONCE: usize = 8192;
+
+/// Fills the gaps of groups.
+#[derive(Debug)]
+pub(super) struct FillGaps {
+    input: Arc<dyn ExecutionPlan>,
+    fills: Vec<Fill>,
+    /// When the buckets begin that are filled.
+    starts: Arc<[i64]>,
+    schema: SchemaRef,
+    properties: Arc<PlanProperties>,
+}
+
+impl FillGaps {
+    pub(super) fn new(
+        input: Arc<dyn ExecutionPlan>,
+        fills: Vec<Fill>,
+        starts: Vec<i64>,
+    ) -> Result<Self> {
+        if input.schema().fields().len() != fills.len() {
+            return exec_err!("a step that fills gaps has other columns than its groups");
+        }
+        let fields = input.schema();
+        let fields = fields.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(Arc::clone(&schema)),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        Ok(Self { input, fills, starts: starts.into(), schema, properties: Arc::new(properties) })
+    }
+
+    /// The places of the columns that are filled in some way.
+    fn places(&self, wanted: Fill) -> impl Iterator<Item = usize> {
+        let places = self.fills.iter().enumerate();
+        places.filter(move |(_, fill)| **fill == wanted).map(|(place, _)| place)
+    }
+}
+
+impl DisplayAs for FillGaps {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FillGaps: buckets={}", self.starts.len())
+    }
+}
+
+impl ExecutionPlan for FillGaps {
+    fn name(&self) -> &'static str {
+        "FillGaps"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn required_input_distribution(&self) -> Vec<Distribution> {
+        vec![Distribution::SinglePartition]
+    }
+
+    /// One group after the other, and each in the order of time.
+    fn required_input_ordering(&self) -> Vec<Option<OrderingRequirements>> {
+        let schema = self.input.schema();
+        let columns = self.places(Fill::Group).chain(self.places(Fill::Time));
+        let keys = columns.filter_map(|place| {
+            let name = schema.fields().get(place)?.name();
+            let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new(name, place));
+            let options = SortOptions { descending: false, nulls_first: false };
+            Some(PhysicalSortExpr::new(column, options))
+        });
+        vec![LexOrdering::new(keys).map(OrderingRequirements::from)]
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match children.pop() {
+            Some(input) => {
+                Ok(Arc::new(Self::new(input, self.fills.clone(), self.starts.to_vec())?))
+            }
+            None => exec_err!("a step that fills gaps has groups to fill"),
+        }
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let input = self.input.schema();
+        let groups: Vec<_> = self.places(Fill::Group).collect();
+        let fields = groups.iter().filter_map(|place| input.fields().get(*place));
+        let fields = fields.map(|field| SortField::new(field.data_type().clone())).collect();
+        let filling = Filling {
+            rows: self.input.execute(partition, Arc::clone(&context))?,
+            converter: RowConverter::new(fields)?,
+            groups,
+            group: None,
+            held: Vec::new(),
+            ready: VecDeque::new(),
+            reservation: MemoryConsumer::new("FillGaps").register(context.memory_pool()),
+            fills: self.fills.clone(),
+            starts: Arc::clone(&self.starts),
+            input,
+            schema: Arc::clone(&self.schema),
+            is_at_end: false,
+        };
+        let batches = stream::try_unfold(filling, |mut filling| async move {
+            Ok(filling.next().await?.map(|batch| (batch, filling)))
+        });
+        let schema = Arc::clone(&self.schema);
+        Ok(make_cooperative(Box::pin(RecordBatchStreamAdapter::new(schema, batches))))
+    }
+}
+
+/// How far it is.
+struct Filling {
+    rows: SendableRecordBatchStream,
+    converter: RowConverter,
+    /// The places of the columns that tell groups apart.
+    groups: Vec<usize>,
+    /// The group whose rows are held.
+    group: Option<OwnedRow>,
+    held: Vec<RecordBatch>,
+    /// Rows of groups that are whole.
+    ready: VecDeque<RecordBatch>,
+    reservation: MemoryReservation,
+    fills: Vec<Fill>,
+    starts: Arc<[i64]>,
+    input: SchemaRef,
+    schema: SchemaRef,
+    is_at_end: bool,
+}
+
+impl Filling {
+    async fn next(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            if let Some(batch) = self.ready.pop_front() {
+                return Ok(Some(batch));
+            }
+            if self.is_at_end {
+                return Ok(None);
+            }
+            match self.rows.next().await.transpose()? {
+                Some(batch) => self.take(&batch)?,
+                None => {
+                    self.is_at_end = true;
+                    self.finish_group()?;
+                }
+            }
+        }
+    }
+
+    /// Takes rows, and makes those groups ready that end in them.
+    fn take(&mut self, batch: &RecordBatch) -> Result<()> {
+        let columns = self.groups.iter().filter_map(|place| batch.columns().get(*place)).cloned();
+        let columns: Vec<_> = columns.collect();
+        if columns.is_empty() {
+            return self.hold(batch.clone());
+        }
+        let rows = self.converter.convert_columns(&columns)?;
+        let mut from = 0;
+        while from < batch.num_rows() {
+            let key = rows.row(from);
+            if self.group.as_ref().is_some_and(|group| group.row() != key) {
+                self.finish_group()?;
+            }
+            let same = (from..batch.num_rows()).take_while(|row| rows.row(*row) == key).count();
+            self.group = Some(key.owned());
+            self.hold(batch.slice(from, same))?;
+            from += same;
+        }
+        Ok(())
+    }
+
+    fn hold(&mut self, rows: RecordBatch) -> Result<()> {
+        self.reservation.try_grow(bytes(&rows))?;
+        self.held.push(rows);
+        Ok(())
+    }
+
+    /// The group that is held is whole. Without columns that tell groups apart there is always one.
+    fn finish_group(&mut self) -> Result<()> {
+        if self.held.is_empty() && !self.groups.is_empty() {
+            return Ok(());
+        }
+        let rows = concat_batches(&self.input, &std::mem::take(&mut self.held))?;
+        let filled = fill(&rows, &self.fills, &self.starts, &self.schema)?;
+        self.reservation.try_resize(bytes(&filled))?;
+        let rows = filled.num_rows();
+        let batches = (0..rows).step_by(ROWS_AT_ONCE);
+        self.ready.extend(batches.map(|from| filled.slice(from, ROWS_AT_ONCE.min(rows - from))));
+        Ok(())
+    }
+}
+
+fn bytes(rows: &RecordBatch) -> usize {
+    let columns = rows.columns().iter();
+    columns.map(|column| crate::sql::bounds::value_bytes(column)).sum()
+}

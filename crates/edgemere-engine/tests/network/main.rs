@@ -8,6 +8,7 @@
 
 mod answer;
 mod answers;
+mod documented;
 mod edgelake;
 mod failures;
 mod generated;
@@ -36,6 +37,9 @@ use self::node::Node;
 /// The database of all tests.
 pub(crate) const DBMS: &str = "d";
 
+/// Another database, whose tables are placed as `office.NAME`.
+pub(crate) const OFFICE: &str = "office";
+
 /// What operators are there, and what they hold: as the ledger will tell it.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
@@ -54,15 +58,20 @@ impl Places {
 
 impl Placement for Places {
     fn databases(&self) -> Vec<String> {
-        vec![DBMS.to_owned()]
+        vec![DBMS.to_owned(), OFFICE.to_owned()]
     }
 
-    fn tables(&self, _: &str) -> Vec<String> {
-        self.tables.lock().unwrap().keys().cloned().collect()
+    fn tables(&self, dbms: &str) -> Vec<String> {
+        let tables = self.tables.lock().unwrap();
+        tables.keys().filter(|_| dbms == DBMS).cloned().collect()
     }
 
     fn table(&self, dbms: &str, table: &str) -> Option<Table> {
-        self.tables.lock().unwrap().get(table).filter(|_| dbms == DBMS).cloned()
+        let name = match dbms {
+            DBMS => table.to_owned(),
+            _ => format!("{dbms}.{table}"),
+        };
+        self.tables.lock().unwrap().get(&name).cloned()
     }
 }
 

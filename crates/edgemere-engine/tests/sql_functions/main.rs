@@ -2,10 +2,15 @@
 //! documented to give. `tests/network` compares the same with many nodes.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::indexing_slicing, reason = "a test that cannot go on should stop")]
 #![allow(clippy::panic, reason = "a test that cannot go on should stop")]
 
+#[path = "../sql_model/chance.rs"]
+#[allow(dead_code, reason = "the model has more than is used here")]
+mod chance;
 mod gaps;
 mod json;
+mod model;
 mod series;
 
 use edgemere_engine::ingest::Input;

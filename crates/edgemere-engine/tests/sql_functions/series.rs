@@ -72,6 +72,7 @@ fn times_are_put_in_buckets() {
             "there is no time zone \"Moon/Sea\"",
         ),
         ("select time_bucket('1 hour') from m", "takes a width"),
+        ("select time_bucket('1 moon', ts) from m", "\"1 moon\" is not the width of a bucket"),
     ]);
 }
 
@@ -123,6 +124,10 @@ fn counters_count_over_their_resets() {
             "[12]",
         ),
         ("select increase(value, ts) as i, rate(value, ts) as r from m where device = 'zzz'", "[null,null]"),
+        (
+            "select increase(counter, ts) as i, rate(value, ts::date) as r, increase(value, insert_timestamp) filter (where value > 2) is null as n from m where device = 'a'",
+            "[12,null,false]",
+        ),
         ("select device from m group by device having increase(counter, ts) > 20", "[\"b\"]"),
         (
             "select increase(a, t) as i from (values (9223372036854775807, timestamp '2026-01-01'), (9223372036854775806, timestamp '2026-01-02')) as x(a, t)",

@@ -24,4 +24,4 @@ pub(super) use self::estimate::value_bytes;
 pub use self::meter::Excess;
 pub(super) use self::meter::{check_stop, planning};
 pub(super) use self::registry::{bounded_plan, install};
-pub(super) use self::steps::metered;
+pub(super) use self::steps::{longest_copied, metered};

@@ -252,7 +252,8 @@ fn copied_bytes(array: &dyn Array) -> usize {
     }
 }
 
-fn longest_copied(array: &Arc<dyn Array>) -> usize {
+/// The bytes of the longest value that is copied where rows are put together.
+pub(in crate::sql) fn longest_copied(array: &Arc<dyn Array>) -> usize {
     match is_copied(array.data_type()) {
         true => longest(array),
         false => 0,

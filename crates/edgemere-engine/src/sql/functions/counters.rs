@@ -7,6 +7,8 @@
 //! same group) and a sum. The sort of the window goes to disk when it has to, and on the network rows
 //! come to the query node with the columns that are needed.
 
+use std::sync::Arc;
+
 use arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, Result, ScalarValue, exec_err, plan_err};
@@ -157,8 +159,10 @@ impl Groups {
             };
             self.results.push(result);
         }
-        LogicalPlanBuilder::new_from_arc(self.old.input)
-            .window(self.windows)?
+        // A step for each order: one step has one.
+        let input = Arc::unwrap_or_clone(self.old.input);
+        let input = LogicalPlanBuilder::window_plan(input, self.windows)?;
+        LogicalPlanBuilder::from(input)
             .aggregate(self.old.group_expr, self.aggregates)?
             .project(self.results)?
             .build()

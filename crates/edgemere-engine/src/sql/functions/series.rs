@@ -299,10 +299,8 @@ mod tests {
         assert_eq!(both(1, 1, 1), [1, 0]);
         assert_eq!(both(1, 0, 1), [0, 0]);
         assert_eq!(both(i64::MIN, i64::MAX, i128::from(i64::MAX)), [3, 3]);
-        for [first, _] in [[1_i64, 0]; 1] {
-            assert!(ALL[0].count(first, 1_000_001, 1).is_err());
-            assert!(ALL[0].count(first, first, 0).is_err());
-        }
+        assert!(ALL[0].count(1, 1_000_001, 1).is_err());
+        assert!(ALL[0].count(1, 1, 0).is_err());
         assert!(ALL[0].count(i64::MIN, i64::MAX, 1).is_err());
     }
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
 use arrow::compute::cast;
 use arrow::datatypes::{
-    DataType, IntervalUnit, TimeUnit, TimestampMicrosecondType, TimestampNanosecondType,
+    DataType, IntervalMonthDayNano, IntervalUnit, TimeUnit, TimestampMicrosecondType,
+    TimestampNanosecondType,
 };
 use datafusion::common::{Result, ScalarValue, exec_err, plan_err};
 use datafusion::logical_expr::{
@@ -83,7 +84,7 @@ impl ScalarUDFImpl for TimeBucket {
 
 /// What is the same for all rows.
 struct Settings {
-    width: arrow::datatypes::IntervalMonthDayNano,
+    width: IntervalMonthDayNano,
     zone: Option<String>,
     origin: Option<i64>,
 }
@@ -91,10 +92,7 @@ struct Settings {
 impl Settings {
     /// None when one of them is NULL.
     fn of(width: &ColumnarValue, others: &[ColumnarValue]) -> Result<Option<Self>> {
-        let ScalarValue::IntervalMonthDayNano(width) = constant(width)? else {
-            return exec_err!("{NAME} needs a width as '1 hour'");
-        };
-        let Some(width) = width else { return Ok(None) };
+        let Some(width) = self::width(&constant(width)?)? else { return Ok(None) };
         let (mut zone, mut origin) = (None, None);
         for other in others {
             match constant(other)? {
@@ -136,17 +134,26 @@ pub(super) fn started(times: &ArrayRef, buckets: &Buckets) -> Result<ArrayRef> {
     Ok(Arc::new(started.with_data_type(times.data_type().clone())))
 }
 
+/// The width of buckets that a value is; none for NULL.
+pub(super) fn width(value: &ScalarValue) -> Result<Option<IntervalMonthDayNano>> {
+    match value.cast_to(&DataType::Interval(IntervalUnit::MonthDayNano)) {
+        Ok(ScalarValue::IntervalMonthDayNano(width)) => Ok(width),
+        _ => plan_err!(
+            "\"{value}\" is not the width of a bucket: write one as '15 minutes', '1 day' or '3 months'"
+        ),
+    }
+}
+
 fn micros_type() -> DataType {
     DataType::Timestamp(TimeUnit::Microsecond, None)
 }
 
 pub(super) fn width_type(name: &str, found: &DataType) -> Result<DataType> {
     match found {
-        DataType::Interval(_)
-        | DataType::Utf8
-        | DataType::LargeUtf8
-        | DataType::Utf8View
-        | DataType::Null => Ok(DataType::Interval(IntervalUnit::MonthDayNano)),
+        DataType::Interval(_) => Ok(DataType::Interval(IntervalUnit::MonthDayNano)),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => {
+            Ok(DataType::Utf8)
+        }
         other => plan_err!("{name} needs a width as '1 hour', not {}", told(other)),
     }
 }

@@ -10,6 +10,7 @@
 
 mod functions;
 mod joins;
+mod measurements;
 mod more;
 mod scene;
 mod shrink;
@@ -88,7 +89,7 @@ async fn rows_that_two_operators_have() {
 async fn every_function_crosses_the_wire() {
     let scene = Scene::new(&spread(&mut Chance::new(SEED), Way::Evenly)).await;
     let mut wrong = Vec::new();
-    for question in functions::all() {
+    for question in functions::all().into_iter().chain(measurements::all()) {
         let difference = scene.compare(&question).await.err();
         wrong.extend(difference.map(|difference| format!("{}\n    {difference}", question.sql)));
     }
@@ -104,8 +105,10 @@ async fn check(way: Way) {
     let mut chance = Chance::new(seed.wrapping_mul(31).wrapping_add(way as u64));
     let tables = spread(&mut chance, way);
     let scene = Scene::new(&tables).await;
+    let mut measured = Chance::new(seed.wrapping_mul(37).wrapping_add(way as u64));
     for _ in 0..setting("EDGEMERE_SQL_QUERIES", QUERIES) {
-        for question in questions(&mut chance) {
+        let measurements = [(); 2].map(|()| measurements::question(&mut measured));
+        for question in questions(&mut chance).into_iter().chain(measurements) {
             if let Err(difference) = scene.compare(&question).await {
                 fail(seed, way, &tables, &question, difference).await;
             }

@@ -117,7 +117,6 @@ fn time_at(places: &[Place], at: usize) -> Option<i64> {
     places.get(at).and_then(|place| place.time)
 }
 
-#[allow(clippy::cast_precision_loss, reason = "a part of a span needs no more digits")]
 fn seconds(later: i64, earlier: i64) -> f64 {
     later.saturating_sub(earlier) as f64
 }

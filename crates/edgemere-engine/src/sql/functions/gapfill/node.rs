@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
-use arrow::datatypes::{DataType, IntervalUnit, Schema, TimeUnit};
+use arrow::datatypes::{DataType, Schema, TimeUnit};
 use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::common::{DFSchema, DFSchemaRef, Result, ScalarValue, plan_err};
@@ -20,6 +20,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 
 use super::super::buckets::Buckets;
+use super::super::time_bucket::width;
 use super::range::Range;
 use super::step::FillGaps;
 
@@ -152,15 +153,14 @@ impl ExtensionPlanner for Planner {
         else {
             return Ok(None);
         };
-        let value = |expr: &Expr, data_type: &DataType| -> Result<ScalarValue> {
+        let value = |expr: &Expr| -> Result<ScalarValue> {
             let expr = planner.create_physical_expr(expr, &DFSchema::empty(), session, context)?;
             let one = RecordBatchOptions::new().with_row_count(Some(1));
             let row = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), vec![], &one)?;
-            let value = match expr.evaluate(&row)? {
-                ColumnarValue::Scalar(value) => value,
-                ColumnarValue::Array(values) => ScalarValue::try_from_array(&values, 0)?,
-            };
-            value.cast_to(data_type)
+            match expr.evaluate(&row)? {
+                ColumnarValue::Scalar(value) => Ok(value),
+                ColumnarValue::Array(values) => ScalarValue::try_from_array(&values, 0),
+            }
         };
         let starts = starts(&node.range, value)?;
         Ok(Some(Arc::new(FillGaps::new(Arc::clone(input), node.fills.clone(), starts)?)))
@@ -168,21 +168,18 @@ impl ExtensionPlanner for Planner {
 }
 
 /// When all the buckets of a range begin.
-fn starts(
-    range: &Range,
-    value: impl Fn(&Expr, &DataType) -> Result<ScalarValue>,
-) -> Result<Vec<i64>> {
-    let interval = DataType::Interval(IntervalUnit::MonthDayNano);
-    let ScalarValue::IntervalMonthDayNano(Some(width)) = value(&range.width, &interval)? else {
+fn starts(range: &Range, value: impl Fn(&Expr) -> Result<ScalarValue>) -> Result<Vec<i64>> {
+    let Some(width) = width(&value(&range.width)?)? else {
         return plan_err!("time_bucket_gapfill needs a width as '1 hour'");
     };
-    let zone = match range.zone.as_ref().map(|zone| value(zone, &DataType::Utf8)).transpose()? {
+    let cast = |expr: &Expr, to: &DataType| value(expr)?.cast_to(to);
+    let zone = match range.zone.as_ref().map(|zone| cast(zone, &DataType::Utf8)).transpose()? {
         Some(ScalarValue::Utf8(Some(zone))) => Some(zone),
         Some(_) => return plan_err!("time_bucket_gapfill needs a zone as 'Europe/Rome'"),
         None => None,
     };
     let micros = DataType::Timestamp(TimeUnit::Microsecond, None);
-    let time = |expr: &Expr| match value(expr, &micros)? {
+    let time = |expr: &Expr| match cast(expr, &micros)? {
         ScalarValue::TimestampMicrosecond(Some(time), _) => Ok(time),
         _ => plan_err!("time_bucket_gapfill needs a start and a finish that are not NULL"),
     };

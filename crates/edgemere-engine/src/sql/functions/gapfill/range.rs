@@ -38,6 +38,11 @@ pub(super) fn of(call: &ScalarFunction, rows: &LogicalPlan) -> Result<Range> {
         [zone, start, finish] => (Some(zone.clone()), Some((start, finish))),
         _ => return plan_err!("time_bucket_gapfill takes a zone, a start and a finish"),
     };
+    // A time that has a zone goes by its clocks, in the buckets as in the range.
+    let zone = zone.or_else(|| match &data_type {
+        DataType::Timestamp(_, Some(zone)) => Some(lit(zone.to_string())),
+        _ => None,
+    });
     let (start, finish) = match given {
         Some((start, finish)) => {
             if !is_constant(start) || !is_constant(finish) {

@@ -232,6 +232,10 @@ impl Filling {
         if self.held.is_empty() && !self.groups.is_empty() {
             return Ok(());
         }
+        // Before anything is made: a long text may be there in every bucket.
+        let places = self.held.iter().map(RecordBatch::num_rows).sum::<usize>() + self.starts.len();
+        let each = self.held.iter().map(longest).max().unwrap_or(0);
+        self.reservation.try_grow(places.saturating_mul(each))?;
         let rows = concat_batches(&self.input, &std::mem::take(&mut self.held))?;
         let filled = fill(&rows, &self.fills, &self.starts, &self.schema)?;
         self.reservation.try_resize(bytes(&filled))?;
@@ -240,6 +244,11 @@ impl Filling {
         self.ready.extend(batches.map(|from| filled.slice(from, ROWS_AT_ONCE.min(rows - from))));
         Ok(())
     }
+}
+
+/// The bytes of a row that has the longest value of each column.
+fn longest(rows: &RecordBatch) -> usize {
+    rows.columns().iter().map(|column| crate::sql::bounds::longest_copied(column)).sum()
 }
 
 fn bytes(rows: &RecordBatch) -> usize {

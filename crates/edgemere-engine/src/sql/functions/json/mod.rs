@@ -270,7 +270,6 @@ fn int(json: Json<'_>) -> Option<i64> {
     let written = json.text().parse().ok().filter(|_| is_number);
     written.or_else(|| {
         let number = float(json).filter(|number| number.fract() == 0.0)?;
-        #[allow(clippy::cast_possible_truncation, reason = "it is a whole number of 53 bits")]
         (number.abs() <= EXACT_MAX).then_some(number as i64)
     })
 }

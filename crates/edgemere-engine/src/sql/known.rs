@@ -218,6 +218,8 @@ mod tests {
             "select date_trunc('day', time) as day, avg(v) from t group by 1",
             "select a.v from t a join t b on a.v = b.v",
             "select increments(hour, 1, time), max(v) from t",
+            "select time_bucket_gapfill('1 day', time, '2026-01-01', '2026-01-03') as d, \
+             increase(v, time) as i, locf(last(v, time)) as l from t group by 1",
         ] {
             assert!(is_kept(&engine, sql).await, "{sql}");
         }
@@ -228,6 +230,9 @@ mod tests {
             "select v from x",
             "select v from t where v = (select max(v) from t)",
             "select increments(time, 5), max(v) from t",
+            "select time_bucket_gapfill('1 day', time) as d from t \
+             where time > now() - 1 day and time < now() group by 1",
+            "select value from generate_series(1, 3)",
         ] {
             assert!(!is_kept(&engine, sql).await, "{sql}");
         }

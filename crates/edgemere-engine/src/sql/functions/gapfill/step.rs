@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::compute::{SortOptions, concat_batches};
 use arrow::datatypes::{Schema, SchemaRef};
-use arrow::row::{OwnedRow, RowConverter, SortField};
+use arrow::row::{OwnedRow, RowConverter, Rows, SortField};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, exec_err};
 use datafusion::execution::TaskContext;
@@ -28,9 +28,13 @@ use futures_util::{StreamExt, stream};
 
 use super::fill::fill;
 use super::node::Fill;
+use crate::sql::bounds::{longest_copied, value_bytes};
 
 /// How many rows are given at once.
 const ROWS_AT_ONCE: usize = 8192;
+
+/// About how many bytes are given at once.
+const BYTES_AT_ONCE: usize = 16 << 20;
 
 /// Fills the gaps of groups.
 #[derive(Debug)]
@@ -140,6 +144,7 @@ impl ExecutionPlan for FillGaps {
         let fields = groups.iter().filter_map(|place| input.fields().get(*place));
         let fields = fields.map(|field| SortField::new(field.data_type().clone())).collect();
         let filling = Filling {
+            coming: None,
             rows: self.input.execute(partition, Arc::clone(&context))?,
             converter: RowConverter::new(fields)?,
             groups,
@@ -161,8 +166,17 @@ impl ExecutionPlan for FillGaps {
     }
 }
 
+/// Rows that came, and how many of them were taken.
+struct Coming {
+    batch: RecordBatch,
+    /// The keys of their groups; none when all rows are of one.
+    rows: Option<Rows>,
+    from: usize,
+}
+
 /// How far it is.
 struct Filling {
+    coming: Option<Coming>,
     rows: SendableRecordBatchStream,
     converter: RowConverter,
     /// The places of the columns that tell groups apart.
@@ -189,8 +203,12 @@ impl Filling {
             if self.is_at_end {
                 return Ok(None);
             }
+            if let Some(coming) = self.coming.take() {
+                self.take(coming)?;
+                continue;
+            }
             match self.rows.next().await.transpose()? {
-                Some(batch) => self.take(&batch)?,
+                Some(batch) => self.coming = Some(self.with_keys(batch)?),
                 None => {
                     self.is_at_end = true;
                     self.finish_group()?;
@@ -199,26 +217,35 @@ impl Filling {
         }
     }
 
-    /// Takes rows, and makes those groups ready that end in them.
-    fn take(&mut self, batch: &RecordBatch) -> Result<()> {
-        let columns = self.groups.iter().filter_map(|place| batch.columns().get(*place)).cloned();
-        let columns: Vec<_> = columns.collect();
-        if columns.is_empty() {
-            return self.hold(batch.clone());
-        }
-        let rows = self.converter.convert_columns(&columns)?;
-        let mut from = 0;
-        while from < batch.num_rows() {
-            let key = rows.row(from);
+    /// Takes rows until a group is whole and ready: the rest waits until its rows were given.
+    fn take(&mut self, mut coming: Coming) -> Result<()> {
+        let Some(rows) = &coming.rows else { return self.hold(coming.batch) };
+        while coming.from < coming.batch.num_rows() {
+            let key = rows.row(coming.from);
             if self.group.as_ref().is_some_and(|group| group.row() != key) {
                 self.finish_group()?;
+                self.group = None;
+                self.coming = Some(coming);
+                return Ok(());
             }
-            let same = (from..batch.num_rows()).take_while(|row| rows.row(*row) == key).count();
+            let others = coming.from..coming.batch.num_rows();
+            let same = others.take_while(|row| rows.row(*row) == key).count();
             self.group = Some(key.owned());
-            self.hold(batch.slice(from, same))?;
-            from += same;
+            self.hold(coming.batch.slice(coming.from, same))?;
+            coming.from += same;
         }
         Ok(())
+    }
+
+    /// Rows with the keys of their groups.
+    fn with_keys(&self, batch: RecordBatch) -> Result<Coming> {
+        let columns = self.groups.iter().filter_map(|place| batch.columns().get(*place)).cloned();
+        let columns: Vec<_> = columns.collect();
+        let rows = match columns.is_empty() {
+            true => None,
+            false => Some(self.converter.convert_columns(&columns)?),
+        };
+        Ok(Coming { batch, rows, from: 0 })
     }
 
     fn hold(&mut self, rows: RecordBatch) -> Result<()> {
@@ -238,20 +265,22 @@ impl Filling {
         self.reservation.try_grow(places.saturating_mul(each))?;
         let rows = concat_batches(&self.input, &std::mem::take(&mut self.held))?;
         let filled = fill(&rows, &self.fills, &self.starts, &self.schema)?;
-        self.reservation.try_resize(bytes(&filled))?;
-        let rows = filled.num_rows();
-        let batches = (0..rows).step_by(ROWS_AT_ONCE);
-        self.ready.extend(batches.map(|from| filled.slice(from, ROWS_AT_ONCE.min(rows - from))));
+        let (rows, bytes) = (filled.num_rows(), bytes(&filled));
+        self.reservation.try_resize(bytes)?;
+        let each = bytes.checked_div(rows).unwrap_or(0).max(1);
+        let at_once = (BYTES_AT_ONCE / each).clamp(1, ROWS_AT_ONCE);
+        let batches = (0..rows).step_by(at_once);
+        self.ready.extend(batches.map(|from| filled.slice(from, at_once.min(rows - from))));
         Ok(())
     }
 }
 
 /// The bytes of a row that has the longest value of each column.
 fn longest(rows: &RecordBatch) -> usize {
-    rows.columns().iter().map(|column| crate::sql::bounds::longest_copied(column)).sum()
+    rows.columns().iter().map(longest_copied).sum()
 }
 
 fn bytes(rows: &RecordBatch) -> usize {
     let columns = rows.columns().iter();
-    columns.map(|column| crate::sql::bounds::value_bytes(column)).sum()
+    columns.map(|column| value_bytes(column)).sum()
 }

@@ -57,13 +57,13 @@ impl<'a> Json<'a> {
     /// The elements of an array; none for other values.
     pub(super) fn elements(self) -> Option<Elements<'a>> {
         (self.kind() == Kind::Array)
-            .then(|| Elements { scanner: Scanner { text: self.0, at: 1 }, is_first: true })
+            .then_some(Elements { scanner: Scanner { text: self.0, at: 1 }, is_first: true })
     }
 
     /// The keys and values of an object in their order; none for other values.
     pub(super) fn entries(self) -> Option<Entries<'a>> {
         (self.kind() == Kind::Object)
-            .then(|| Entries { scanner: Scanner { text: self.0, at: 1 }, is_first: true })
+            .then_some(Entries { scanner: Scanner { text: self.0, at: 1 }, is_first: true })
     }
 
     /// The value of a key; the last one when the key is there several times.

@@ -239,6 +239,7 @@ impl Sql {
             return Err(Error::ShortOfMemory);
         }
         let stop = Stop::after(scope.time.unwrap_or(self.limits.time));
+        ticket.stops(&stop);
         let (this, dbms, sql) = (self.clone(), dbms.to_owned(), sql.to_owned());
         let (scope, end) = (scope.clone(), stop.clone());
         let end_of_planning = stop.clone();

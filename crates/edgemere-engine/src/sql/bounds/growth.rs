@@ -3,6 +3,7 @@
 //! says, nor what a later version of DataFusion brings.
 
 use super::estimate::{self, Arguments};
+use super::matching;
 
 /// How far a result can outgrow the arguments.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +29,8 @@ pub(super) enum Cost {
     Lists,
     /// The text, times the pattern after it.
     Pattern,
+    /// It looks by itself whether it is to stop.
+    Own,
 }
 
 /// What is known of a function.
@@ -218,6 +221,7 @@ pub(super) fn declared(name: &str) -> Option<Declared> {
         "arrow_cast" | "arrow_try_cast" => Growth::Cast,
         "levenshtein" | "regexp_like" | "regexp_count" | "regexp_instr" | "array_has_all"
         | "array_has_any" => Growth::Fixed,
+        name if matching::is_one(name) => Growth::Fixed,
         name => match LINEAR.iter().find(|(known, _)| *known == name) {
             Some((_, times)) => Growth::Linear(*times),
             None if FIXED.contains(&name) => Growth::Fixed,
@@ -230,6 +234,7 @@ pub(super) fn declared(name: &str) -> Option<Declared> {
         "regexp_like" | "regexp_count" | "regexp_instr" | "regexp_match" | "regexp_replace" => {
             Cost::Pattern
         }
+        name if matching::is_one(name) => Cost::Own,
         _ => Cost::Little,
     };
     Some(Declared { growth, cost })

@@ -1,5 +1,7 @@
-//! Functions that EdgeLake's SQL needs and DataFusion does not have. `dialect` makes calls of them.
+//! Functions that EdgeLake's SQL needs and DataFusion does not have, of which `dialect` makes calls; and
+//! one that DataFusion has, mended.
 
+mod date_part;
 mod format_time;
 mod format_value;
 mod replace_first;
@@ -31,7 +33,7 @@ pub(super) fn all() -> Vec<Arc<ScalarUDF>> {
         time_difference::FUNCTION,
     ];
     let functions = functions.into_iter().map(Function::new).map(ScalarUDF::new_from_impl);
-    functions.map(Arc::new).collect()
+    functions.chain([date_part::function()]).map(Arc::new).collect()
 }
 
 /// A function: its name, what it takes, what it gives and what it does.

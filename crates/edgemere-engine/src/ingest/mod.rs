@@ -45,6 +45,7 @@ use crate::schema::{Column, Schema};
 
 pub use error::Error;
 pub use infer::CHAR_LENGTH_MAX;
+pub(crate) use lengths::{Body, check_message, is_compressed};
 pub use limits::Limits;
 pub use scan::DEPTH_MAX;
 pub use verdicts::{Rejected, VALUE_CHARS_MAX};

@@ -4,6 +4,7 @@
 //! in every error, and what holds the same rows may take its place.
 
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,8 +23,9 @@ use datafusion_distributed::{
     ProducerHead, SetPlanRequest, TaskKey, WorkerToCoordinatorMsg,
 };
 use futures_util::future::{BoxFuture, Either, select};
-use futures_util::stream::{self, BoxStream, StreamExt};
+use futures_util::stream::{self, BoxStream, Stream, StreamExt};
 use tokio::sync::oneshot;
+use tonic::Status;
 use tonic::codegen::http::HeaderMap;
 use tonic::metadata::{MetadataKey, MetadataMap, MetadataValue};
 use url::Url;
@@ -180,7 +182,7 @@ impl Links {
             Either::Right((streams, giving)) => (giving.await.map_err(failed)?, streams),
         };
         let (hold, streams) = (Hold { _end: end, _messages: messages }, streams.map_err(failed)?);
-        let batches = stream::iter(streams).flatten().boxed();
+        let batches = guarded(stream::iter(streams).flatten()).boxed();
         Ok(Link { batches, hold, metrics })
     }
 
@@ -239,6 +241,18 @@ impl Links {
     }
 }
 
+/// Rows of an operator. What `answers` lets through may still be nonsense, at which Arrow's decoder
+/// panics: that is the operator's failure, and not this node's.
+fn guarded(
+    batches: impl Stream<Item = Result<RecordBatch>>,
+) -> impl Stream<Item = Result<RecordBatch>> {
+    let nonsense = |_| {
+        let status = Status::data_loss("it sends what cannot be rows");
+        Err(DataFusionError::External(Box::new(status)))
+    };
+    AssertUnwindSafe(batches).catch_unwind().map(move |next| next.unwrap_or_else(nonsense))
+}
+
 impl Link {
     /// How many bytes have come, as they were sent.
     pub(super) fn bytes(&self) -> usize {
@@ -268,5 +282,21 @@ impl fmt::Debug for Link {
 impl fmt::Debug for Hold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hold").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::panic, reason = "the decoder's panic is what is tested")]
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_of_the_decoder_is_the_failure_of_its_operator() {
+        let hostile = stream::iter([1]).map(|_| -> Result<RecordBatch> { panic!("no rows") });
+        let next = guarded(hostile).boxed().next().await;
+        let operator = Operator::default();
+        let failed = Error::of_call(&operator, &next.unwrap().unwrap_err(), true);
+        assert!(matches!(failed, Error::Lost { .. }), "{failed:?}");
     }
 }

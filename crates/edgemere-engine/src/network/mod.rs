@@ -16,8 +16,10 @@
 //! and `ending`.
 //!
 //! What holds: a scan runs on the operator that it names, or nowhere. An operator's rows are in an
-//! answer all or not at all, and the answer says which. `now()` is a moment of the query node's.
+//! answer all or not at all, and the answer says which. What peers send is checked before it is decoded:
+//! `requests` here and `answers` there. `now()` is a moment of the query node's.
 
+mod answers;
 mod catalog;
 mod channel;
 mod codec;

@@ -103,6 +103,7 @@ pub use self::scope::{Extended, Extension, Scope, TableName};
 use self::session::{Session, Steps};
 pub(crate) use self::stop::Stop;
 pub use self::stream::Query;
+pub(crate) use self::stream::pieces;
 use self::stream::{Planned, failed};
 pub(crate) use self::tables::Tables;
 use self::validate::nearest;

@@ -183,17 +183,26 @@ impl Drop for Query {
 async fn pump(planned: Planned, sender: mpsc::Sender<RecordBatch>) -> Result<(), Error> {
     let Planned { mut batches, counted: _counted, tables: _tables } = planned;
     while let Some(batch) = batches.next().await {
-        let mut rest = batch.map_err(failed)?;
-        while rest.num_rows() > 0 {
-            let rows = rows_handed_over(&rest);
-            let piece = rest.slice(0, rows);
-            rest = rest.slice(rows, rest.num_rows() - rows);
+        for piece in pieces(batch.map_err(failed)?) {
             if sender.send(piece).await.is_err() {
                 return Ok(());
             }
         }
     }
     Ok(())
+}
+
+/// A batch in pieces that can be handed over at once.
+pub(crate) fn pieces(mut rest: RecordBatch) -> impl Iterator<Item = RecordBatch> {
+    std::iter::from_fn(move || {
+        if rest.num_rows() == 0 {
+            return None;
+        }
+        let rows = rows_handed_over(&rest);
+        let piece = rest.slice(0, rows);
+        rest = rest.slice(rows, rest.num_rows() - rows);
+        Some(piece)
+    })
 }
 
 /// How many rows of a batch are handed over at once. A value may be in memory once and in many rows:

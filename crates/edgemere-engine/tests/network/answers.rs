@@ -21,6 +21,11 @@ const QUERIES: &[&str] = &[
     "select case when value > 500 then 'high' when value is null then 'none' else 'low' end as c, id \
      from readings where id % 97 = 0",
     "select 1 as one from readings where id < 50",
+    "select id, extract(epoch from (at - timestamp '2026-01-01 00:00:00')) as s from readings where id < 900",
+    "select id, note ~ '(1|2)+ of' as a, note ilike '%1_ OF%' as b from readings where note !~* 'X$'",
+    "select device, count(*) from readings where note not like '%9%of%' and regexp_like(note, 'o.') \
+     group by device",
+    "select x.name from devices x join devices y on x.name similar to y.name",
     // Aggregates.
     "select count(*) from readings",
     "select count(*), count(value), count(device), sum(n), avg(value), min(value), max(value) from readings",

@@ -442,10 +442,14 @@ impl Error {
         }
     }
 
-    /// When to try again, of a node that cannot take more rows for a while.
+    /// When to try again, of a node that cannot take more rows, or has no memory for a query, for a
+    /// while.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Engine(error) => error.retry_after(),
+            Self::Sql(error) | Self::OnNetwork(error) => error.retry_after(),
+            Self::Job(edgemere_engine::jobs::Error::Query(error)) => error.retry_after(),
+            Self::ScriptLine { source, .. } => source.retry_after(),
             _ => None,
         }
     }

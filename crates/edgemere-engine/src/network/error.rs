@@ -111,7 +111,9 @@ impl Error {
             )),
             Self::Version { .. } => Some("run the same version of Edgemere on all nodes".into()),
             Self::Denied { .. } => Some("give both nodes the same network key".into()),
-            Self::OutOfMemory { .. } => Some("ask for less, or aggregate".into()),
+            Self::OutOfMemory { .. } => {
+                Some("ask again in a few seconds, ask for less, or aggregate".into())
+            }
             Self::NoOperator { .. } => Some("see \"get data nodes\"".into()),
             Self::Failed { .. } => None,
         }

@@ -6,6 +6,7 @@ use datafusion::error::DataFusionError;
 use tokio::task::JoinError;
 
 use super::bounds::Excess;
+use super::memory::is_taken_by_others;
 use crate::network;
 use crate::storage::{self, View};
 
@@ -226,6 +227,17 @@ impl Error {
         }
     }
 
+    /// When to ask again, where the node has too little memory for a while.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::ShortOfMemory | Self::Network(network::Error::OutOfMemory { .. }) => {
+                Some(MEMORY_RETRY)
+            }
+            Self::OutOfMemory(error) if is_taken_by_others(error) => Some(MEMORY_RETRY),
+            _ => None,
+        }
+    }
+
     /// What to do next, where there is something.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -270,6 +282,11 @@ impl Error {
                  make so much of a batch of rows"
                     .into(),
             ),
+            Self::OutOfMemory(error) if is_taken_by_others(error) => Some(
+                "other queries have the memory now: ask again in a few seconds, or ask for fewer \
+                 columns or rows"
+                    .into(),
+            ),
             Self::OutOfMemory(_) => Some(
                 "ask for fewer columns or rows, or start the node with more --query-memory and room \
                  on its disk"
@@ -279,6 +296,9 @@ impl Error {
         }
     }
 }
+
+/// After what time others may have given back the memory that they have.
+const MEMORY_RETRY: Duration = Duration::from_secs(5);
 
 /// How many names a hint has.
 const NAMES_MAX: usize = 30;

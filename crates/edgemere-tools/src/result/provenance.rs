@@ -37,9 +37,13 @@ impl Provenance {
         if shares.is_empty() {
             return Self::of_node(node, time);
         }
-        // An operator that has not ended has read at least what it sent.
-        let rows_scanned = shares.iter().map(|share| share.rows_read.max(share.rows)).sum();
-        let rows_scanned = Some(rows_scanned);
+        // An operator that has not ended has read at least what it sent. One that has may have sent
+        // more than it read: the count of no rows is a row.
+        let scanned = |share: &Share| match share.has_told_read {
+            true => share.rows_read,
+            false => share.rows,
+        };
+        let rows_scanned = Some(shares.iter().map(scanned).sum());
         let mut provenance = Self { time, rows_scanned, is_of_network: true, ..Self::default() };
         // In the order of their names: the same question has the same answer.
         let mut shares: Vec<_> = shares.iter().collect();
@@ -142,7 +146,30 @@ fn names(names: &[String]) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use edgemere_command::network::Operator;
+
     use super::*;
+
+    #[test]
+    fn an_operator_that_read_nothing_scanned_nothing() {
+        let share = |rows_read, has_told_read| Share {
+            operator: Operator::default(),
+            state: State::Done,
+            rows: 1,
+            bytes: 8,
+            rows_read,
+            has_told_read,
+            time: Duration::ZERO,
+            error: None,
+        };
+        let scanned = |shares: &[Share]| {
+            Provenance::of_operators(shares, "n".into(), Duration::ZERO).rows_scanned
+        };
+        // The count of no rows is a row.
+        assert_eq!(scanned(&[share(0, true), share(20, true)]), Some(20));
+        // Who has not told has read what it sent, at least.
+        assert_eq!(scanned(&[share(0, false), share(20, true)]), Some(21));
+    }
 
     #[test]
     fn an_answer_by_an_old_ledger_is_not_called_complete() {

@@ -177,6 +177,12 @@ pub enum Error {
         /// The cursor.
         cursor: String,
     },
+    /// The rows that were left under a cursor could not be kept until somebody wanted them.
+    #[error("the rows that were left could not be kept")]
+    CursorDropped {
+        /// Why not.
+        source: edgemere_engine::jobs::Error,
+    },
     /// No such result, or not any more.
     #[error("there is no result \"{id}\" any more, or it is not yours")]
     NoResult {
@@ -374,6 +380,7 @@ impl Error {
             | Self::NoPartition { .. }
             | Self::NoQuery { .. }
             | Self::NoCursor { .. }
+            | Self::CursorDropped { .. }
             | Self::NoResult { .. }
             | Self::NoHelp { .. } => Kind::NotFound,
             Self::Denied { .. }
@@ -429,7 +436,10 @@ impl Error {
             Self::NoMaster => Code::NO_LEDGER_TABLE,
             Self::ExternalDatabase { .. } => Code::WRONG_DBMS_TYPE,
             Self::NoPartition { .. } => Code::NO_PARTITION,
-            Self::NoQuery { .. } | Self::NoCursor { .. } | Self::NoResult { .. } => Code::WRONG_JOB,
+            Self::NoQuery { .. }
+            | Self::NoCursor { .. }
+            | Self::CursorDropped { .. }
+            | Self::NoResult { .. } => Code::WRONG_JOB,
             Self::NoDestination { .. } => Code::NO_DESTINATION,
             Self::NotMaster { .. } => Code::NO_LEDGER_TABLE,
             Self::PeerUnreachable { .. } => Code::PEER_REFUSED,

@@ -58,6 +58,11 @@ impl Error {
                  OFFSET to begin further on"
                     .into(),
             ),
+            Self::CursorDropped { .. } => Some(
+                "fetch the next page within a few seconds, ask for fewer rows, or have them kept as \
+                 a job: POST /api/v1/jobs"
+                    .into(),
+            ),
             Self::NoResult { .. } => Some("results are kept for an hour: ask the query again".into()),
             Self::Ledger(error) => error.hint(),
             Self::Sql(error) => error.hint(),

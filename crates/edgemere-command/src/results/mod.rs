@@ -16,6 +16,7 @@ use edgemere_engine::network::Share;
 use edgemere_engine::sql::{Error as SqlError, ResultColumn, Rows as _, Times, Watched};
 use serde_json::value::RawValue;
 
+pub use self::kept::CursorFigures;
 pub(crate) use self::kept::Kept;
 use crate::destination::{Delivery, Destination};
 use crate::dispatch::{Context, Outcome, Request, reply_to};
@@ -166,7 +167,13 @@ pub async fn columns(
 
 /// Keeps the rows that are left for a few minutes, and gives the cursor that `query fetch` takes.
 pub fn keep_rest(node: &Node, principal: &Principal, rest: ResultRows) -> String {
-    node.kept.keep_rest(principal.name(), Rows { is_rest: true, ..rest.0 })
+    let rest = Rows { is_rest: true, ..rest.0 };
+    node.kept.keep_rest(principal.name(), rest, node.engine().jobs())
+}
+
+/// How many rests of results the node keeps, and what became of those that nobody wanted soon.
+pub fn cursors(node: &Node) -> CursorFigures {
+    node.kept.cursors()
 }
 
 /// Keeps a question for an hour, and gives the id that [`open`] takes.

@@ -57,6 +57,7 @@ use self::channel::Channels;
 pub use self::channel::Patience;
 pub use self::error::Error;
 pub use self::explain::{Explained, Portion};
+pub(crate) use self::explain::{is_scan, task_plan};
 pub use self::link::Credentials;
 use self::link::Links;
 pub use self::operators::{Bound, Operator, Part, Placement, Table};

@@ -30,6 +30,7 @@ mod few_rows;
 mod files;
 mod first_rows;
 mod functions;
+mod held;
 mod include;
 mod known;
 mod limits;
@@ -292,10 +293,11 @@ impl Sql {
         few_rows::prepare(&mut session.state, &logical, self.limits.few_rows);
         let Steps { physical, plan } = session.steps(&logical).await?;
         session.open(&physical).await?;
+        let holds_rows = held::holds_rows(&physical);
         let physical = yielding(physical, stop).map_err(Error::Plan)?;
         let batches = execute_stream(Arc::clone(&physical), session.task()).map_err(failed)?;
         let counted = Counted::new(physical);
-        Ok((Planned { batches, counted, tables: session.tables }, plan))
+        Ok((Planned { batches, counted, tables: session.tables, holds_rows }, plan))
     }
 
     /// Validates a query and makes the best of its plan, if that was not done before.

@@ -13,7 +13,7 @@ pub(crate) use crate::addresses::{address_of, is_address};
 use crate::commands::Command;
 use crate::dispatch::Context;
 use crate::error::Error;
-use crate::format::render;
+use crate::format::{nodes_to_mcp, render};
 use crate::language::cursor::Cursor;
 use crate::language::lexer::word_or_quote;
 use crate::language::term::Term;
@@ -191,9 +191,11 @@ impl Destination {
                 }
                 Err(error) => return Err(error),
             };
-            replies.push(NodeReply { address: address.clone(), answer });
+            let name = name_of(context.node, address);
+            replies.push(NodeReply { address: address.clone(), name, answer });
         }
-        Ok(Reply::nodes(replies))
+        let for_agents = nodes_to_mcp(&replies);
+        Ok(Reply::nodes(replies).with_mcp(for_agents))
     }
 }
 
@@ -302,6 +304,15 @@ impl Target {
             _ => Err(Error::Limit { what: "the number of nodes", limit: NODES_MAX }),
         }
     }
+}
+
+/// The name of the node at an address, as the ledger has it; the address itself when it has none.
+fn name_of(node: &Node, address: &str) -> String {
+    let policies = Role::ALL.iter().flat_map(|role| lookup::of_kind(node.ledger(), role.name()));
+    let mut there =
+        policies.filter(|policy| address_of(policy).is_some_and(|known| known == address));
+    let name = there.find_map(|policy| policy.name().map(str::to_owned));
+    name.unwrap_or_else(|| address.to_owned())
 }
 
 /// Whether another node would say the same, so that its silence is no excuse.

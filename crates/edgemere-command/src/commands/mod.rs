@@ -6,6 +6,7 @@ mod assign;
 mod blockchain;
 mod connect;
 mod create;
+mod describe;
 mod disconnect;
 mod drop;
 mod exit;
@@ -175,6 +176,7 @@ commands! {
     CreatePolicy(create::policy::CreatePolicy),
     CreateTable(create::table::Table),
     CreateView(create::view::View),
+    DescribeColumn(Plain<describe::column::Column>),
     DisconnectDbms(Named<disconnect::dbms::Dbms>),
     DropDbms(Named<drop::dbms::Dbms>),
     DropOperator(Named<drop::operator::Operator>),
@@ -199,6 +201,8 @@ commands! {
     GetRestServerInfo(Plain<get::rest_server_info::RestServerInfo>),
     GetRetention(Plain<get::retention::Retention>),
     GetRowsCount(Plain<get::rows_count::RowsCount>),
+    GetSample(Plain<get::sample::Sample>),
+    GetSchema(Plain<get::schema::Schema>),
     GetStatus(get::status::Status),
     GetSynchronizer(Plain<get::synchronizer::Synchronizer>),
     GetTables(Plain<get::tables::Tables>),

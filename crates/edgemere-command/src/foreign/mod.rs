@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 pub use self::nodes::Nodes;
 use crate::commands::Command;
 use crate::error::{Error, Kind};
-use crate::format::{Format, Rendered, render, render_small};
+use crate::format::{Format, Rendered, nodes_to_mcp, render, render_small};
 use crate::reply::{NodeReply, Reply};
 
 /// A command for a node of EdgeLake.
@@ -147,8 +147,14 @@ impl Foreign {
         &self,
         replies: Vec<(String, Result<Value, String>)>,
     ) -> Result<Rendered, Error> {
-        let replies = replies.into_iter().map(|(address, answer)| NodeReply { address, answer });
-        render(Reply::nodes(replies.collect()), self.command.output())
+        let replies = replies.into_iter().map(|(address, answer)| NodeReply {
+            name: address.clone(),
+            address,
+            answer,
+        });
+        let replies: Vec<_> = replies.collect();
+        let for_agents = nodes_to_mcp(&replies);
+        render(Reply::nodes(replies).with_mcp(for_agents), self.command.output())
     }
 }
 

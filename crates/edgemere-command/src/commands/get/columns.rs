@@ -47,12 +47,21 @@ impl Report for Columns {
                 wanted.as_ref().is_none_or(|w| w.eq_ignore_ascii_case(&column.type_name));
             type_fits && (with_system || !column.is_system())
         };
-        let mut columns = match context.node.engine().storage().view(&dbms, &table) {
-            Some(view) => columns_of_view(context.node, &view).await?,
-            None => definition(context.node, &dbms, &table)?.columns,
-        };
+        let mut columns = of_table(context, &dbms, &table).await?;
         columns.retain(is_wanted);
         Ok(reply(&dbms, &table, &columns))
+    }
+}
+
+/// The columns of a table, or of a view of this node.
+pub(super) async fn of_table(
+    context: &Context<'_>,
+    dbms: &str,
+    table: &str,
+) -> Result<Vec<Column>, Error> {
+    match context.node.engine().storage().view(dbms, table) {
+        Some(view) => columns_of_view(context.node, &view).await,
+        None => Ok(definition(context.node, dbms, table)?.columns),
     }
 }
 

@@ -16,6 +16,8 @@ pub(super) mod processes;
 pub(super) mod rest_server_info;
 pub(super) mod retention;
 pub(super) mod rows_count;
+pub(super) mod sample;
+pub(super) mod schema;
 pub(super) mod status;
 pub(super) mod synchronizer;
 pub(super) mod tables;

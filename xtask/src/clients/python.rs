@@ -14,6 +14,8 @@ use crate::{cargo, packages};
 
 const FIRST: &str = include_str!("../../clients/python/v1.txt");
 const SECOND: &str = include_str!("../../clients/python/v2.txt");
+const FIRST_FRAMEWORKS: &str = include_str!("../../clients/python/frameworks_v1.txt");
+const SECOND_FRAMEWORKS: &str = include_str!("../../clients/python/frameworks_v2.txt");
 
 pub(super) fn first(stage: &Stage, transport: Transport) -> Result<()> {
     walk(stage, transport, "v1", FIRST, "2025-11-25")
@@ -21,6 +23,16 @@ pub(super) fn first(stage: &Stage, transport: Transport) -> Result<()> {
 
 pub(super) fn second(stage: &Stage, transport: Transport) -> Result<()> {
     walk(stage, transport, "v2", SECOND, "2026-07-28")
+}
+
+/// The frameworks that use the first line.
+pub(super) fn first_frameworks(stage: &Stage, transport: Transport) -> Result<()> {
+    walk(stage, transport, "frameworks_v1", FIRST_FRAMEWORKS, "2025-11-25")
+}
+
+/// The frameworks that use the second line.
+pub(super) fn second_frameworks(stage: &Stage, transport: Transport) -> Result<()> {
+    walk(stage, transport, "frameworks_v2", SECOND_FRAMEWORKS, "2026-07-28")
 }
 
 fn walk(

@@ -179,7 +179,7 @@ fn calls() -> Value {
         ["node_status", {}],
         ["server_info", {}],
         ["job_status", {}],
-        ["help", { "topic": "get columns" }],
+        ["help", {}],
     ])
 }
 

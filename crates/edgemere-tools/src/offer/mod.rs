@@ -58,6 +58,9 @@ impl Offer {
         let planned = Planned::of(toolbox, &self.executor).await?;
         let toolbox = Arc::new(toolbox.clone());
         let mut catalog = Catalog::new();
+        if let Some(instructions) = toolbox.instructions() {
+            catalog = catalog.instructions(instructions);
+        }
         for index in 0..toolbox.tools().len() {
             catalog = tools::add(catalog, &toolbox, index, &planned, &self.executor);
         }

@@ -63,14 +63,13 @@ fn annotations(tool: &Tool) -> Annotations {
     }
 }
 
-/// The schema of a tool's answers: of rows their columns, where these are known. Of values nothing is
-/// known, which needs no words but where a parser makes them.
+/// The schema of a tool's answers, where the columns of its rows are known. Of all others it would say
+/// nothing that an agent does not see in the first answer, and every word is in every agent's context.
 fn output_schema(tool: &Tool, planned: &Planned) -> Option<Map<String, Value>> {
     match (tool.parser(), &tool.work) {
-        (Some(_), _) => Some(schema::value()),
         (None, Work::Command(plan)) if plan.answers() == Answers::Rows => {
-            Some(schema::rows(planned.columns(&tool.name)))
+            planned.columns(&tool.name).map(schema::rows)
         }
-        (None, _) => None,
+        _ => None,
     }
 }

@@ -29,7 +29,7 @@ fn every_kind() -> Schema {
     let kinds = [
         Kind::Int,
         Kind::BigInt,
-        Kind::Huge,
+        Kind::HUGE,
         Kind::Decimal,
         Kind::Boolean,
         Kind::Date,

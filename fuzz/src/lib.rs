@@ -2,12 +2,18 @@
 //! (`cargo xtask fuzz`), and `short.rs` for a moment, with inputs that a seed makes.
 
 pub mod data_folder;
+pub mod flight;
+pub mod ingest;
 pub mod json_rpc;
+pub mod ledger_open;
 pub mod ledger_page;
+pub mod parse;
 pub mod plan;
 #[cfg(test)]
 mod short;
+pub mod sql_parse;
 pub mod tools_yaml;
+pub mod worker_request;
 
 /// True bytes with bits changed: of each three bytes of the input two say where, the third says which
 /// bits. What is left of the input is appended.

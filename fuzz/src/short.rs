@@ -1,7 +1,12 @@
 //! A moment of every target, with inputs that a seed makes: what libFuzzer does for hours, so that a
 //! target that fails at once, or does nothing, is known by the next test run.
 
-use crate::{data_folder, json_rpc, ledger_page, plan, tools_yaml};
+use std::fs;
+
+use crate::{
+    data_folder, flight, ingest, json_rpc, ledger_open, ledger_page, parse, plan, sql_parse,
+    tools_yaml, worker_request,
+};
 
 /// Random numbers (splitmix64).
 struct Dice(u64);
@@ -56,4 +61,54 @@ fn pages_of_the_ledger() {
 fn data_folders() {
     assert!(data_folder::is_sound());
     throw(5, 40, data_folder::run);
+}
+
+#[test]
+fn rows_of_operators() {
+    assert!(flight::is_sound());
+    throw(6, 3000, flight::run);
+}
+
+#[test]
+fn requests_of_query_nodes() {
+    assert!(worker_request::is_sound());
+    throw(7, 3000, worker_request::run);
+}
+
+#[test]
+fn histories_of_ledgers() {
+    throw(8, 200, ledger_open::run);
+}
+
+#[test]
+fn commands() {
+    throw(9, 2000, parse::run);
+}
+
+#[test]
+fn rows_that_come_in() {
+    assert!(ingest::is_sound());
+    throw(10, 500, ingest::run_json);
+    throw(11, 500, ingest::run_csv);
+    throw(12, 500, ingest::run_arrow);
+}
+
+#[test]
+fn statements() {
+    throw(13, 150, sql_parse::run);
+}
+
+/// A target that is not run here would be run by nobody for months.
+#[test]
+fn every_target_is_run() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz_targets");
+    let run = include_str!("short.rs");
+    let mut targets = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        let called = text.split("edgemere_fuzz::").nth(1).unwrap().split('(').next().unwrap();
+        assert!(run.contains(&format!(", {called});")), "{called} is not run");
+        targets += 1;
+    }
+    assert!(targets >= 13, "{targets}");
 }

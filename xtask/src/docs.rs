@@ -1,6 +1,7 @@
-//! `cargo xtask docs`: the reference page of the commands, from their declarations.
+//! `cargo xtask docs`: the reference page of the commands, from their declarations, and the page of what
+//! is not as in EdgeLake, which `crate::replay::page` makes of the lists beside the replay.
 //!
-//! The page is printed by `xtask/examples/reference.rs`, which links the command crate; the
+//! The first is printed by `xtask/examples/reference.rs`, which links the command crate; the
 //! chores do not, so that `cargo xtask` stays quick to build.
 
 use std::{fs, process::Command};
@@ -8,13 +9,17 @@ use std::{fs, process::Command};
 use anyhow::{Context, Result, bail};
 
 use crate::cargo;
+use crate::replay::page;
 
-/// Where the page is, from the root of the workspace.
-const PAGE: &str = "docs/reference/commands.md";
+/// A page: where it is, from the root of the workspace, and what makes it.
+type Page = (&'static str, fn() -> Result<String>);
+
+const PAGES: [Page; 2] =
+    [("docs/reference/commands.md", commands), ("docs/reference/edgelake.md", page::page)];
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only say whether the page is current
+    /// Only say whether the pages are current
     #[arg(long)]
     check: bool,
 }
@@ -23,27 +28,31 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.check { check() } else { write() }
 }
 
-/// Fails when the page is not what the declarations give.
+/// Fails when a page is not what it is made of.
 pub(crate) fn check() -> Result<()> {
-    let page = fs::read_to_string(cargo::root().join(PAGE)).unwrap_or_default();
-    if page != generate()? {
-        bail!("{PAGE} is not current: run `cargo xtask docs`");
+    for (path, generate) in PAGES {
+        let page = fs::read_to_string(cargo::root().join(path)).unwrap_or_default();
+        if page != generate()? {
+            bail!("{path} is not current: run `cargo xtask docs`");
+        }
+        println!("   {path} is current");
     }
-    println!("   {PAGE} is current");
     Ok(())
 }
 
 fn write() -> Result<()> {
-    let page = generate()?;
-    let path = cargo::root().join(PAGE);
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
+    for (path, generate) in PAGES {
+        let page = generate()?;
+        let file = cargo::root().join(path);
+        if let Some(folder) = file.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(&file, page).with_context(|| format!("cannot write {path}"))?;
+        println!("wrote {path}");
     }
-    fs::write(&path, page).with_context(|| format!("cannot write {PAGE}"))?;
-    println!("wrote {PAGE}");
     Ok(())
 }
 
-fn generate() -> Result<String> {
+fn commands() -> Result<String> {
     cargo::output(&mut Command::new(cargo::build_example("reference")?))
 }

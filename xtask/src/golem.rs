@@ -1,17 +1,18 @@
 //! `cargo xtask golem`: the golem-shaped example of clap-serve, served to agents' own clients.
 //!
 //! ```text
-//! 1  demo     a session with curl: crates/clap-serve/examples/demo.sh
-//! 2  python   both lines of the official package, over stdio and HTTP: every tool and every resource
+//! 1  demo      a session with curl: crates/clap-serve/examples/demo.sh
+//! 2  services  the whole stack with curl: crates/clap-serve/examples/demo-with-services.sh
+//! 3  python    both lines of the official package, over stdio and HTTP: every tool and every resource
 //! ```
 //!
 //! What is called and what must be answered is in `xtask/clients/python/golem.py`.
 
 use std::{
     fs,
-    io::{BufRead, BufReader},
+    io::{self, BufRead, BufReader, Read},
     path::{Path, PathBuf},
-    process::{Child, ChildStderr, Command, Stdio},
+    process::{Child, Command, Stdio},
 };
 
 use anyhow::{Context, Result, bail};
@@ -20,7 +21,10 @@ use tempfile::TempDir;
 
 use crate::{cargo, install, interrupt, packages};
 
-const DEMO: &str = "crates/clap-serve/examples/demo.sh";
+const DEMOS: [&str; 2] =
+    ["crates/clap-serve/examples/demo.sh", "crates/clap-serve/examples/demo-with-services.sh"];
+/// The variable that says where the services are.
+const SERVICES_URL: &str = "GOLEM_SERVICES_URL";
 /// All that is not blocked is offered.
 const ALLOW: [&str; 2] = ["--allow", "destructive"];
 
@@ -63,8 +67,10 @@ pub(crate) fn run_all() -> Result<()> {
 
 fn all(golem: &Path) -> Result<()> {
     interrupt::watch()?;
-    println!("-- the demo");
-    cargo::run(Command::new("sh").arg(cargo::root().join(DEMO)).arg(golem))?;
+    for demo in DEMOS {
+        println!("-- {demo}");
+        cargo::run(Command::new("sh").arg(cargo::root().join(demo)).arg(golem))?;
+    }
     for (line, requirements, protocol) in LINES {
         let python = packages::python(&format!("clients-python-{line}"), requirements)?;
         let script = cargo::root().join("xtask/clients/python").join(format!("{line}.py"));
@@ -86,15 +92,21 @@ fn all(golem: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A folder with manifests, in which the example is served.
+/// A folder with manifests, in which the example is served, and the services that it asks.
 struct Stage<'a> {
     golem: &'a Path,
+    services: Running,
     folder: TempDir,
 }
 
 impl<'a> Stage<'a> {
     fn new(golem: &'a Path) -> Result<Self> {
-        let stage = Self { golem, folder: TempDir::new()? };
+        let folder = TempDir::new()?;
+        let beside = folder.path().join("services");
+        fs::create_dir(&beside)?;
+        let mut run = Command::new(golem);
+        run.args(["server", "run", "--port", "0"]).current_dir(beside).stdout(Stdio::piped());
+        let stage = Self { golem, services: Running::start(run)?, folder };
         fs::create_dir(stage.app())?;
         let hidden = [(".env", "TOKEN=x\n"), ("node_modules/golem.yaml", "app: theirs\n")];
         for (name, text) in MANIFESTS.into_iter().chain(hidden) {
@@ -109,18 +121,11 @@ impl<'a> Stage<'a> {
         self.folder.path().join("app")
     }
 
-    fn serve(&self) -> Result<Server> {
+    fn serve(&self) -> Result<Running> {
         let mut command = Command::new(self.golem);
-        command.arg("--serve=0").args(ALLOW).current_dir(self.app());
-        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn()?;
-        let stderr = child.stderr.take().context("the example has no stderr")?;
-        // From here on it is ended, whatever comes.
-        let mut server = Server { child, url: String::new(), stderr: BufReader::new(stderr) };
-        let mut said = String::new();
-        server.stderr.read_line(&mut said)?;
-        let url = said.trim().rsplit_once(" at ").map(|(_, url)| url.to_owned());
-        server.url = url.with_context(|| format!("the example does not say its URL: {said}"))?;
-        Ok(server)
+        command.arg("--serve=0").args(ALLOW).current_dir(self.app()).stderr(Stdio::piped());
+        command.env(SERVICES_URL, &self.services.url);
+        Running::start(command)
     }
 
     /// What a script needs to know to walk over a transport.
@@ -136,20 +141,38 @@ impl<'a> Stage<'a> {
             "command": self.golem,
             "args": args,
             "cwd": self.app(),
+            "env": { SERVICES_URL: self.services.url },
             "manifests": manifests,
         })
     }
 }
 
 /// The example, running. It ends when it is dropped.
-struct Server {
+struct Running {
     child: Child,
     url: String,
     /// Kept open: who writes to a pipe that nobody has fails.
-    stderr: BufReader<ChildStderr>,
+    output: BufReader<Box<dyn Read>>,
 }
 
-impl Drop for Server {
+impl Running {
+    /// Starts it, and reads in its first line where it is.
+    fn start(mut command: Command) -> Result<Self> {
+        let mut child = command.stdin(Stdio::null()).spawn()?;
+        let stdout = child.stdout.take().map(|stdout| Box::new(stdout) as Box<dyn Read>);
+        let stderr = child.stderr.take().map(|stderr| Box::new(stderr) as Box<dyn Read>);
+        let output = BufReader::new(stdout.or(stderr).unwrap_or_else(|| Box::new(io::empty())));
+        // From here on it is ended, whatever comes.
+        let mut running = Self { child, url: String::new(), output };
+        let mut said = String::new();
+        running.output.read_line(&mut said)?;
+        let url = said.trim().rsplit_once(" at ").map(|(_, url)| url.to_owned());
+        running.url = url.with_context(|| format!("the example does not say its URL: {said}"))?;
+        Ok(running)
+    }
+}
+
+impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

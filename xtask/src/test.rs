@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use crate::{
     cargo::{cargo, run as run_command},
-    clients, conformance, docs, golem,
+    clients, conformance, docs, golem, guides,
     install::{self, Tool},
     replay, torture,
 };
@@ -36,6 +36,12 @@ struct Step {
 const TEST_TOOLS: &[Tool] = &[install::IPROUTE2];
 #[cfg(not(target_os = "linux"))]
 const TEST_TOOLS: &[Tool] = &[];
+
+/// What readers of the guides have, and a network of their own where there are namespaces.
+#[cfg(target_os = "linux")]
+const GUIDE_TOOLS: &[Tool] = &[install::CURL, install::PYTHON, install::IPROUTE2];
+#[cfg(not(target_os = "linux"))]
+const GUIDE_TOOLS: &[Tool] = &[install::CURL, install::PYTHON];
 
 const STEPS: &[Step] = &[
     Step {
@@ -110,6 +116,14 @@ const STEPS: &[Step] = &[
         advice: "see `cargo xtask golem`; the walk is in xtask/clients/python/golem.py",
         tools: &[install::CURL, install::PYTHON],
         run: golem::run_all,
+    },
+    Step {
+        name: "guides",
+        about: "README.md and every guide work as they are written, and print what they say",
+        advice: "see `cargo xtask guides PAGE --verbose`; how a page is read is in \
+                 xtask/src/guides/page.rs",
+        tools: GUIDE_TOOLS,
+        run: guides::run_all,
     },
     Step {
         name: "torture",

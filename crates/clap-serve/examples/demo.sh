@@ -1,6 +1,7 @@
 #!/bin/sh
 # A session with curl, step by step, against the golem-shaped example: initialize, initialized, tools/list,
 # calls, resources, a blocked call. What the server answers is compared with what the program itself says.
+# The services that the program asks run beside it; demo-with-services.sh looks at them.
 #
 #   cargo build --package clap-serve --example golem
 #   crates/clap-serve/examples/demo.sh target/debug/examples/golem
@@ -12,9 +13,12 @@ set -eu
 golem=$(realpath "${1:?give the path of the golem example}")
 folder=$(mktemp -d)
 server=
+services=
 
 end() {
-    [ -z "$server" ] || kill "$server" 2>/dev/null || true
+    for process in $server $services; do
+        kill "$process" 2>/dev/null || true
+    done
     rm -rf "$folder"
 }
 trap end EXIT
@@ -49,6 +53,21 @@ post() {
 call() {
     post "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"tools/call\",\"params\":{\"name\":\"$1\",\"arguments\":$2}}"
 }
+
+echo '-- the services start'
+mkdir "$folder/services"
+(cd "$folder/services" && exec "$golem" server run --port 0) >"$folder/listening" &
+services=$!
+GOLEM_SERVICES_URL=
+for _ in $(seq 300); do
+    GOLEM_SERVICES_URL=$(sed -n 's/.* at \(http:[^ ]*\)$/\1/p' "$folder/listening")
+    [ -z "$GOLEM_SERVICES_URL" ] || break
+    kill -0 "$services" 2>/dev/null || fail 'the services ended' "$(cat "$folder/listening")"
+    sleep 0.1
+done
+[ -n "$GOLEM_SERVICES_URL" ] || fail 'the services do not say where they are'
+export GOLEM_SERVICES_URL
+echo "   ok $(cat "$folder/listening")"
 
 mkdir -p "$folder/app/sub"
 printf 'app: demo\n' >"$folder/app/golem.yaml"
@@ -103,6 +122,8 @@ answer=$(call 'component list' '{"format":"json"}')
 has 'component list answers what the program lists' "$answer" "\"structuredContent\":{\"result\":$listed}"
 answer=$(call component_get '{"component_name":"shop:cart","format":"json"}')
 has 'component get answers what was stored' "$answer" '"template":"rust"'
+answer=$(call 'component list' '{"component_name":"","format":"json"}')
+has 'an empty name is none' "$answer" "\"structuredContent\":{\"result\":$listed}"
 answer=$(call component_get '{}')
 has 'a missing argument is named' "$answer" 'component_name'
 has 'as an error that a model reads' "$answer" '"isError":true'
@@ -121,7 +142,7 @@ has_not 'and nothing of it is told' "$answer" 'do-not-tell'
 echo '-- 6 blocked calls'
 for name in 'cloud token' cloud_token_list profile_list 'profile list' component_new no_such_tool; do
     answer=$(call "$name" '{}')
-    has "$name is not found" "$answer" "\"text\":\"Tool '$name' not found\""
+    has "$name is not found" "$answer" "\"text\":\"Error: Tool '$name' not found\""
     has 'as an error that a model reads' "$answer" '"isError":true'
 done
 [ ! -e .golem-blocked-ran ] || fail 'a blocked command ran' "$(cat .golem-blocked-ran)"

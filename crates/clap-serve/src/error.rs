@@ -49,6 +49,12 @@ pub enum Error {
     /// Secret commands would have to be offered.
     #[error("secret commands are never offered: allow write or destructive")]
     AllowSecret,
+    /// Words beside `--serve` that lead to no command.
+    #[error("there is no command \"{given}\": beside --serve stand only the words of one")]
+    Command {
+        /// The words.
+        given: String,
+    },
     /// What was given to `--serve`.
     #[error("\"{given}\" is nothing to serve at: give a port, an address and a port, or stdio")]
     Address {

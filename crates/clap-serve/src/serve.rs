@@ -1,12 +1,12 @@
 //! A command line as a server, from its flags to its end.
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsString,
     io::{self, Write},
     process::ExitCode,
 };
 
-use clap::{Arg, ArgAction, Command};
+use clap::{Arg, ArgAction, Command, error::ErrorKind};
 use mcp_serve::{Access, Catalog, Identity, Server};
 use tokio::net::TcpListener;
 
@@ -62,8 +62,8 @@ pub async fn serve(command: Command, options: Options) -> Result<(), Error> {
     Ok(served?)
 }
 
-/// Serves when the first argument of the program is `--serve`, and says with which code to end; does
-/// nothing otherwise. It is the one line to put before `Cli::parse()`:
+/// Serves when `--serve` is among the program's arguments, and says with which code to end; does nothing
+/// otherwise. It is the one line to put before `Cli::parse()`:
 ///
 /// ```no_run
 /// use clap::{CommandFactory, Parser};
@@ -82,7 +82,9 @@ pub async fn serve(command: Command, options: Options) -> Result<(), Error> {
 /// ```
 ///
 /// What else may stand there: `--allow write`, `--allow PATTERN` and `--deny PATTERN`, any number of
-/// times, and `--help`.
+/// times, `--help`, and the words of a command: then only it and those below it are offered. A line that
+/// the program itself understands with a `--serve` in it, because an argument or a value of it is called
+/// so, is the program's own unless it begins with it.
 pub fn serve_if_asked(command: Command, options: Options) -> Option<ExitCode> {
     let asked = asked(&command, options)?;
     Some(asked.map_or_else(|code| code, |options| serve_to_end(command, options)))
@@ -93,8 +95,8 @@ pub fn serve_if_asked(command: Command, options: Options) -> Option<ExitCode> {
 /// is allowed; then [`serve_to_end`] serves.
 pub fn asked(command: &Command, options: Options) -> Option<Result<Options, ExitCode>> {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let is_asked = is_asked(args.first()?);
-    is_asked.then(|| with_flags(command, options, args).map_err(|wrong| wrong.tell()))
+    is_asked(command, &args)
+        .then(|| with_flags(command, options, args).map_err(|wrong| wrong.tell()))
 }
 
 /// Serves as [`serve`] does, in a program that has no runtime of its own, and says with which code to
@@ -116,9 +118,28 @@ pub fn serve_to_end(command: Command, options: Options) -> ExitCode {
     served.map_or_else(|error| fail(&error, 1), |()| ExitCode::SUCCESS)
 }
 
-/// Whether an argument asks for serving.
-fn is_asked(arg: &OsStr) -> bool {
-    arg.to_str().is_some_and(|arg| arg == "--serve" || arg.starts_with("--serve="))
+/// Whether the arguments of a program ask for serving. What stands after two dashes is data.
+fn is_asked(command: &Command, args: &[OsString]) -> bool {
+    let is_serve = |arg: &OsString| {
+        arg.to_str().is_some_and(|arg| arg == "--serve" || arg.starts_with("--serve="))
+    };
+    let mut before = args.iter().take_while(|arg| *arg != "--");
+    match before.position(is_serve) {
+        None => false,
+        Some(0) => true,
+        Some(_) => !is_own(command, args),
+    }
+}
+
+/// Whether a program understands its arguments itself, or shows its help for them.
+fn is_own(command: &Command, args: &[OsString]) -> bool {
+    let mut command = command.clone();
+    let name = (!command.is_no_binary_name_set()).then(|| OsString::from(command.get_name()));
+    let line = name.into_iter().chain(args.iter().cloned());
+    match command.try_get_matches_from_mut(line) {
+        Ok(_) => true,
+        Err(error) => matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion),
+    }
 }
 
 /// Why the flags cannot be followed.
@@ -156,10 +177,30 @@ fn with_flags(
     for allow in texts("allow") {
         options.policy.allow.push(Allow::new(allow).map_err(Wrong::Options)?);
     }
+    if let Some(only) = only(command, texts("command").map(String::as_str))? {
+        options.policy.only = Some(only.parse().map_err(Wrong::Options)?);
+    }
     for deny in texts("deny") {
         options.policy.deny.push(deny.parse().map_err(Wrong::Options)?);
     }
     Ok(options)
+}
+
+/// A pattern of the command that words lead to, with all below it; none when there are no words.
+fn only<'a>(
+    command: &Command,
+    words: impl Iterator<Item = &'a str>,
+) -> Result<Option<String>, Wrong> {
+    let (mut here, mut path) = (command, Vec::new());
+    for word in words {
+        path.push(word);
+        let Some(below) = here.find_subcommand(word) else {
+            let given = path.join(" ");
+            return Err(Wrong::Options(Error::Command { given }));
+        };
+        here = below;
+    }
+    Ok((!path.is_empty()).then(|| format!("{} *", path.join(" "))))
 }
 
 /// The flags of serving, as a command line of their own.
@@ -181,18 +222,24 @@ fn flags(command: &Command) -> Command {
         .value_name("PATTERN")
         .action(ArgAction::Append)
         .help("Withhold commands like \"cloud token *\", or arguments like \"deploy --force\"");
+    let only = Arg::new("command")
+        .value_name("COMMAND")
+        .action(ArgAction::Append)
+        .num_args(0..)
+        .help("Offer only this command and those below it");
     let name = command.get_name().to_owned();
     Command::new("serve")
         .no_binary_name(true)
         .override_usage(format!(
-            "{name} --serve[=WHERE] [--allow EFFECT|PATTERN]... [--deny PATTERN]..."
+            "{name} --serve[=WHERE] [--allow EFFECT|PATTERN]... [--deny PATTERN]... [COMMAND]..."
         ))
         .about("Serves the commands to AI agents over MCP")
-        .args([serve, allow, deny])
+        .args([serve, allow, deny, only])
 }
 
 fn identity(command: &Command) -> Identity {
-    let version = command.get_version().unwrap_or("0.0.0");
+    let long = || command.get_long_version().and_then(|version| version.lines().next());
+    let version = command.get_version().or_else(long).unwrap_or("0.0.0");
     let about = command.get_about().map(ToString::to_string);
     let program = command.get_name();
     Identity {
@@ -270,4 +317,59 @@ fn tell(program: &str, tools: &Tools, place: &str) {
 fn fail(error: &Error, code: u8) -> ExitCode {
     let _ = writeln!(io::stderr(), "error: {error}");
     ExitCode::from(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    fn program() -> Command {
+        let add = Command::new("add").arg(Arg::new("text").allow_hyphen_values(true));
+        let docs = Command::new("docs").arg(Arg::new("serve").long("serve").num_args(0));
+        let exec = Command::new("exec").allow_external_subcommands(true);
+        let list = Command::new("list").subcommand(Command::new("all"));
+        let profile = Arg::new("profile").long("profile");
+        Command::new("notes").version("1").arg(profile).subcommands([add, docs, exec, list])
+    }
+
+    #[test]
+    fn serve_may_stand_anywhere_but_where_it_is_the_programs_own() {
+        for line in
+            ["--serve", "--serve=stdio list", "list --serve", "list all --serve=0", "-x --serve"]
+        {
+            assert!(is_asked(&program(), &args(line)), "{line}");
+        }
+        let own = ["", "list", "add -- --serve", "add --serve", "docs --serve", "exec a --serve"];
+        for line in own.into_iter().chain(["--help --serve", "list --servers"]) {
+            assert!(!is_asked(&program(), &args(line)), "{line}");
+        }
+    }
+
+    #[test]
+    fn words_beside_it_narrow_what_is_offered() {
+        let only = |line: &str| {
+            let options = with_flags(&program(), Options::new().allow(["* all"]), args(line));
+            options.map(|options| options.policy.only).map_err(|wrong| match wrong {
+                Wrong::Options(error) => error.to_string(),
+                Wrong::Clap(error) => error.kind().to_string(),
+            })
+        };
+        let pattern = |text: &str| Some(text.parse().unwrap());
+        assert_eq!(only("list --serve --deny all"), Ok(pattern("list *")));
+        assert_eq!(only("list --serve all"), Ok(pattern("list all *")));
+        assert_eq!(only("--serve"), Ok(None));
+        assert!(only("lst --serve").unwrap_err().starts_with("there is no command \"lst\""));
+        assert_eq!(only("--serve --profile x").unwrap_err(), "unexpected argument found");
+    }
+
+    #[test]
+    fn the_version_is_the_first_line_of_the_long_one_when_there_is_no_other() {
+        let version = |command: Command| identity(&command).version;
+        assert_eq!(version(Command::new("a").long_version("1.2\ncommit c")), "1.2");
+        assert_eq!(version(Command::new("a").version("3").long_version("1.2\nc")), "3");
+    }
 }

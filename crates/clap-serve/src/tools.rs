@@ -99,7 +99,7 @@ impl Tools {
 /// What is answered for a tool that is not there, or not offered: nobody can tell which.
 pub(crate) async fn missing(call: Call) -> Result<Outcome, Fault> {
     let name: String = call.tool.chars().take(128).collect();
-    Ok(Outcome::error(format!("Tool '{name}' not found")))
+    Ok(Outcome::error(format!("Error: Tool '{name}' not found")))
 }
 
 /// A command that can be called.

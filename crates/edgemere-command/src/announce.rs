@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use edgemere_engine::{Column, Definition, Schema};
+use edgemere_engine::{Definition, Kind, Schema};
 use edgemere_ledger::{Ledger, Policy, Scope};
 use serde_json::json;
 use tokio::sync::{Notify, watch};
@@ -49,9 +49,9 @@ const SETTLE_TIME: Duration = Duration::from_secs(3);
 #[derive(Debug, Default)]
 pub(crate) struct Announcer {
     /// The tables that the ledger had when they were last looked at, by their numbers in the
-    /// storage, with how many columns. Held while tables are compared: two comparisons at once would
+    /// storage, with their columns. Held while tables are compared: two comparisons at once would
     /// add the same twice.
-    known: Mutex<HashMap<u64, usize>>,
+    known: Mutex<HashMap<u64, Arc<Schema>>>,
     /// The layout of the storage that was last compared, with success or not.
     compared: watch::Sender<Option<u64>>,
     /// Whether everything is to be compared, and not only what is new.
@@ -161,13 +161,13 @@ fn publish_missing(node: &Node) -> Result<(), edgemere_ledger::Error> {
     for dbms in storage.databases() {
         for table in storage.tables(&dbms) {
             let schema = table.schema();
-            let (number, columns) = (table.number(), schema.columns.len());
-            if known.get(&number) == Some(&columns) {
-                found.insert(number, columns);
+            let number = table.number();
+            if known.get(&number) == Some(&schema) {
+                found.insert(number, schema);
                 continue;
             }
             match publish(node, &dbms, table.name(), &schema) {
-                Ok(()) => drop(found.insert(number, columns)),
+                Ok(()) => drop(found.insert(number, schema)),
                 Err(error) => drop(failure.get_or_insert(error)),
             }
         }
@@ -200,26 +200,73 @@ fn publish_table(
     let published = Definition::from_create(create).and_then(|definition| definition.schema());
     let published = published.unwrap_or_default();
     let (all, is_more) = joined(published, schema);
-    let policy = Policy::from_value(json!({ "table": {
-        "name": table, "dbms": dbms, "create": create_text(table, &all), "source": SOURCE,
-    }}))?;
+    let policy = table_policy(dbms, table, &all)?;
     match known.first() {
-        None => ledger.insert(policy, scope).map(drop),
+        None => unless_there(ledger.insert(policy, scope)),
         Some(known) if !is_more => spread(ledger, known, scope),
         Some(known) => ledger.replace(known.id().unwrap_or_default(), policy, scope).map(drop),
     }
 }
 
 /// The columns that are published and, after them, those that a table of this node has beside; and
-/// whether there are such. Other operators may have published columns, and types, that this one does
-/// not have: what is in the ledger first holds.
+/// whether there are such, or wider ones. Other operators may have published columns, and types, that
+/// this one does not have: of numbers the wider type holds, of others what is in the ledger first.
 fn joined(published: Schema, own: &Schema) -> (Schema, bool) {
     let mut all = published;
-    let is_new = |column: &&Column| all.position(&column.name).is_none();
-    let new: Vec<_> = own.columns.iter().filter(is_new).cloned().collect();
-    let is_more = !new.is_empty();
-    all.columns.extend(new);
+    let mut is_more = false;
+    for column in &own.columns {
+        match all.columns.iter_mut().find(|known| known.name == column.name) {
+            None => {
+                all.columns.push(column.clone());
+                is_more = true;
+            }
+            Some(known) => {
+                let kind = known.kind.joined(column.kind).unwrap_or(known.kind);
+                is_more |= kind != known.kind;
+                known.kind = kind;
+            }
+        }
+    }
     (all, is_more)
+}
+
+/// Publishes the type that a column was given, whatever it was before.
+pub(crate) async fn retype(
+    node: &Arc<Node>,
+    dbms: &str,
+    table: &str,
+    column: &str,
+    kind: Kind,
+) -> Result<(), Error> {
+    let of = Arc::clone(node);
+    let (dbms, table, column) = (dbms.to_owned(), table.to_owned(), column.to_owned());
+    node.change_ledger(move |ledger| {
+        let _comparing = of.announcer().known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lookup::with(ledger, "table", &[("dbms", &dbms), ("name", &table)]);
+        let Some(known) = known.first() else { return Ok(()) };
+        let create = known.text("create").unwrap_or_default();
+        let Ok(mut schema) = Definition::from_create(create).and_then(|found| found.schema())
+        else {
+            return Ok(());
+        };
+        match schema.columns.iter_mut().find(|published| published.name == column) {
+            Some(published) if published.kind != kind => published.kind = kind,
+            _ => return Ok(()),
+        }
+        let policy = table_policy(&dbms, &table, &schema)?;
+        ledger.replace(known.id().unwrap_or_default(), policy, of.scope()).map(drop)
+    })
+    .await
+}
+
+fn table_policy(
+    dbms: &str,
+    table: &str,
+    schema: &Schema,
+) -> Result<Policy, edgemere_ledger::Error> {
+    Policy::from_value(json!({ "table": {
+        "name": table, "dbms": dbms, "create": create_text(table, schema), "source": SOURCE,
+    }}))
 }
 
 /// Gives a policy that nobody else knows to the master, of a node that has a master since.
@@ -258,7 +305,18 @@ fn publish_cluster(
     }}))?;
     match ledger.get(&policy.content_id()) {
         Some(known) => spread(ledger, &known, scope),
-        None => ledger.insert(policy, scope).map(drop),
+        None => unless_there(ledger.insert(policy, scope)),
+    }
+}
+
+/// A policy that another node has published meanwhile is published: the ledger's change has everything
+/// compared again.
+fn unless_there(
+    inserted: Result<Arc<Policy>, edgemere_ledger::Error>,
+) -> Result<(), edgemere_ledger::Error> {
+    match inserted {
+        Err(edgemere_ledger::Error::DuplicateId { .. }) | Ok(_) => Ok(()),
+        Err(error) => Err(error),
     }
 }
 
@@ -271,7 +329,7 @@ fn create_text(table: &str, schema: &Schema) -> String {
         let column_name = identifier(&column.name);
         let kind = column.kind.sql();
         columns.push_str(&format!(",  {column_name} {kind}"));
-        if kind == "timestamp" {
+        if column.kind.is_timestamp() {
             let index = identifier(&format!("{table}_{}_index", column.name));
             indexes.push_str(&format!(" CREATE INDEX {index} ON {name}({column_name});"));
         }

@@ -215,9 +215,10 @@ pub(crate) fn engine_kind(error: &Engine) -> Kind {
     match error {
         Engine::Ingest(_) | Engine::NoColumns => Kind::Input,
         Engine::Storage(error) => match error {
-            Storage::Name { .. } | Storage::Columns { .. } | Storage::TooLarge { .. } => {
-                Kind::Input
-            }
+            Storage::Name { .. }
+            | Storage::Columns { .. }
+            | Storage::Value { .. }
+            | Storage::TooLarge { .. } => Kind::Input,
             Storage::NotFound { .. } | Storage::NoDatabase { .. } | Storage::NoView { .. } => {
                 Kind::NotFound
             }
@@ -248,7 +249,7 @@ pub(crate) fn engine_code(error: &Engine) -> Code {
             Storage::NotFound { .. } | Storage::NoView { .. } => Code::WRONG_TABLE,
             Storage::Taken { .. } => Code::DBMS_ERROR,
             Storage::Name { .. } => Code::WRONG_VALUE,
-            Storage::Columns { .. } => Code::TABLE_STRUCTURE,
+            Storage::Columns { .. } | Storage::Value { .. } => Code::TABLE_STRUCTURE,
             _ => Code::INSERT_FAILED,
         },
         _ => Code::INSERT_FAILED,

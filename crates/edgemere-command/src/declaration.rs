@@ -103,11 +103,18 @@ pub enum Method {
     Post,
 }
 
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Method {
+    /// The method as HTTP has it.
+    pub fn name(self) -> &'static str {
+        match self {
             Self::Get => "GET",
             Self::Post => "POST",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }

@@ -13,9 +13,9 @@ pub(crate) use crate::addresses::{address_of, is_address};
 use crate::commands::Command;
 use crate::dispatch::Context;
 use crate::error::Error;
-use crate::format::render;
+use crate::format::{nodes_to_mcp, render};
 use crate::language::cursor::Cursor;
-use crate::language::lexer::word_or_quote;
+use crate::language::lexer::{Token, word_or_quote};
 use crate::language::term::Term;
 use crate::lookup;
 use crate::node::{Node, Role};
@@ -74,6 +74,8 @@ pub(crate) struct Delivery {
     pub(crate) subset: bool,
     /// How long each node has, where somebody says so. A query has it in all.
     pub(crate) timeout: Option<Duration>,
+    /// Whether it comes from a client of EdgeLake's.
+    pub(crate) edgelake: bool,
 }
 
 impl Destination {
@@ -126,12 +128,45 @@ impl Destination {
         Ok(Self { target, subset: said.subset, timeout_s: said.timeout_s })
     }
 
-    /// Whether it is all operators as one database.
-    pub(crate) fn is_network(&self) -> bool {
-        self.target == Target::Network
+    /// Takes the value of `destination = …`: a word or a text in quotes, several nodes with commas
+    /// between them, or in parentheses all that `run client (…)` takes.
+    pub(crate) fn parse_value(cursor: &mut Cursor<'_>) -> Result<Self, Error> {
+        if cursor.symbol('(') {
+            let destination = Self::parse(cursor)?;
+            cursor.expect_symbol(')')?;
+            return Ok(destination);
+        }
+        if let Token::Quoted(text) = cursor.peek().token {
+            cursor.take();
+            return Self::from_text(&text);
+        }
+        let target = match cursor.peek_keyword().as_deref() {
+            Some("network") => Some(Target::Network),
+            Some("local") => Some(Target::Local),
+            _ => None,
+        };
+        let target = match target {
+            Some(target) => {
+                cursor.take();
+                target
+            }
+            None => {
+                let mut nodes = vec![cursor.term("a node")?];
+                while cursor.symbol(',') {
+                    nodes.push(cursor.term("a node")?);
+                }
+                Target::Nodes(nodes)
+            }
+        };
+        Ok(Self { target, subset: None, timeout_s: None })
     }
 
-    /// Whether a query there has one answer: this node's, or that of all operators together.
+    /// Whether it is the node that is asked.
+    pub(crate) fn is_local(&self) -> bool {
+        self.target == Target::Local
+    }
+
+    /// Whether every command there has one answer: this node's, or that of all operators together.
     pub(crate) fn is_one_database(&self) -> bool {
         matches!(self.target, Target::Local | Target::Network)
     }
@@ -165,18 +200,29 @@ impl Destination {
         delivery: Delivery,
     ) -> Result<Reply, Error> {
         if self.target == Target::Local {
-            return command.run(&Context { on_network: false, ..*context }).await;
+            return command.run(&Context { on_network: false, nodes: None, ..*context }).await;
         }
         let subset = self.subset.unwrap_or(delivery.subset);
         let said = self.timeout_s.map(|seconds| Duration::from_secs(seconds.into()));
         let timeout = said.or(delivery.timeout);
-        if self.target == Target::Network && command.declaration().asks_network {
-            let delivery = Delivery { subset, timeout };
-            return command.run(&Context { delivery, on_network: true, ..*context }).await;
+        let edgelake = delivery.edgelake;
+        let delivery = Delivery { subset, timeout, ..delivery };
+        let on_network = Context { delivery, on_network: true, nodes: None, ..*context };
+        let is_query = command.declaration().asks_network;
+        if self.target == Target::Network && is_query {
+            return command.run(&on_network).await;
         }
         let timeout = timeout.unwrap_or(TIMEOUT);
         let addresses = self.target.addresses(context).await?;
-        let text = command.to_string();
+        if is_query {
+            // Several operators are one database for a query: one answer, and not one from each.
+            check_operators(context.node, &addresses)?;
+            return command.run(&Context { nodes: Some(&addresses), ..on_network }).await;
+        }
+        let text = match edgelake {
+            true => command.as_edgelake_asks().to_string(),
+            false => command.to_string(),
+        };
         let caller = context.forwarded();
         let calls = addresses.iter().map(|address| async {
             let peers = &context.node.settings().peers;
@@ -191,9 +237,11 @@ impl Destination {
                 }
                 Err(error) => return Err(error),
             };
-            replies.push(NodeReply { address: address.clone(), answer });
+            let name = name_of(context.node, address);
+            replies.push(NodeReply { address: address.clone(), name, answer });
         }
-        Ok(Reply::nodes(replies))
+        let for_agents = nodes_to_mcp(&replies);
+        Ok(Reply::nodes(replies).with_mcp(for_agents))
     }
 }
 
@@ -302,6 +350,30 @@ impl Target {
             _ => Err(Error::Limit { what: "the number of nodes", limit: NODES_MAX }),
         }
     }
+}
+
+/// Refuses addresses at which the ledger knows no operator: only operators hold rows.
+fn check_operators(node: &Node, addresses: &[String]) -> Result<(), Error> {
+    let operators = lookup::of_kind(node.ledger(), Role::Operator.name());
+    let known: HashSet<_> = operators.iter().filter_map(|policy| address_of(policy)).collect();
+    match addresses.iter().find(|address| !known.contains(*address)) {
+        None => Ok(()),
+        Some(address) => Err(Error::NoDestination {
+            destination: address.clone(),
+            hint: "a query is for operators, and the ledger has none at this address; \
+                   \"blockchain get operator bring.ip_port\" lists them"
+                .into(),
+        }),
+    }
+}
+
+/// The name of the node at an address, as the ledger has it; the address itself when it has none.
+fn name_of(node: &Node, address: &str) -> String {
+    let policies = Role::ALL.iter().flat_map(|role| lookup::of_kind(node.ledger(), role.name()));
+    let mut there =
+        policies.filter(|policy| address_of(policy).is_some_and(|known| known == address));
+    let name = there.find_map(|policy| policy.name().map(str::to_owned));
+    name.unwrap_or_else(|| address.to_owned())
 }
 
 /// Whether another node would say the same, so that its silence is no excuse.

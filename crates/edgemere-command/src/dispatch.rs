@@ -14,11 +14,12 @@ use crate::commands::Command;
 use crate::declaration::Method;
 use crate::destination::{Delivery, Destination};
 use crate::error::Error;
-use crate::format::{Rendered, render};
+use crate::format::{Format, Rendered, render};
 use crate::language::options::Output;
 use crate::language::script;
 use crate::node::Node;
 use crate::peers::TIMEOUT;
+use crate::placement::{Places, is_elsewhere};
 use crate::principal::Principal;
 use crate::reply::{Body, Reply};
 use crate::variables::{RequestVariables, Scope};
@@ -84,7 +85,8 @@ pub struct Request {
     pub principal: Principal,
     /// The REST method it came with, when it came over REST.
     pub method: Option<Method>,
-    /// The nodes that it is for; none is this node.
+    /// The nodes that it is for. Without any it is for this node, and a query on a database that this node
+    /// has nothing of is for the network.
     pub destination: Option<String>,
     /// Whether the answers of some nodes will do when others do not answer.
     pub subset: bool,
@@ -93,6 +95,11 @@ pub struct Request {
     /// Assignments, `<name = value>` one after the other: the variables of this request, which lie over
     /// the node's. Nobody else sees them.
     pub assignments: Option<String>,
+    /// Whether a person reads the reply: the rows of a query that names no format are a table then, and
+    /// JSON otherwise, as EdgeLake's.
+    pub for_people: bool,
+    /// Whether it comes from a client of EdgeLake's, which wants EdgeLake's answers to the letter.
+    pub edgelake: bool,
 }
 
 impl Request {
@@ -106,6 +113,8 @@ impl Request {
             subset: false,
             timeout: None,
             assignments: None,
+            for_people: false,
+            edgelake: false,
         }
     }
 }
@@ -127,6 +136,8 @@ pub(crate) struct Context<'a> {
     pub(crate) delivery: Delivery,
     /// Whether queries are asked of all operators of the network, and not of this node.
     pub(crate) on_network: bool,
+    /// The operators that alone are asked then, by their addresses; none is all of them.
+    pub(crate) nodes: Option<&'a [String]>,
     /// How many scripts are running inside each other.
     pub(crate) scripts: usize,
     /// The variables of the request, where it can have some.
@@ -146,9 +157,13 @@ impl<'a> Context<'a> {
 
     /// SQL where the command is to ask, on behalf of who sent it.
     pub(crate) fn sql(&self) -> Sql {
-        let sql = match self.on_network {
-            true => self.node.network_sql(),
-            false => self.node.engine().sql(),
+        let sql = match (self.on_network, self.nodes) {
+            (false, _) => self.node.engine().sql().clone(),
+            (true, None) => self.node.network_sql().clone(),
+            (true, Some(nodes)) => {
+                let places = Places::among(self.node.ledger().clone(), nodes);
+                self.node.network_sql().on_tables_of(Arc::new(places))
+            }
         };
         sql.asked_by(&self.principal.label())
     }
@@ -165,7 +180,7 @@ impl<'a> Context<'a> {
 pub async fn execute(node: &Arc<Node>, request: &Request) -> Outcome {
     let (command, result) = reply_to(node, request).await;
     let result = match result {
-        Ok((reply, output)) => begun(reply, &output).await,
+        Ok((reply, output)) => begun(reply, output, request.for_people).await,
         Err(error) => Err(error),
     };
     Outcome { command, result }
@@ -173,11 +188,12 @@ pub async fn execute(node: &Arc<Node>, request: &Request) -> Outcome {
 
 /// A reply with its looks. The rows of a query have begun to come: what fails at once is an error
 /// and no broken reply.
-async fn begun(mut reply: Reply, output: &Output) -> Result<Rendered, Error> {
+async fn begun(mut reply: Reply, mut output: Output, for_people: bool) -> Result<Rendered, Error> {
     if let Body::Rows(rows) = &mut reply.body {
         rows.query.begin().await?;
+        output.format = output.format.or(for_people.then_some(Format::Table));
     }
-    render(reply, output)
+    render(reply, &output)
 }
 
 /// Carries out a request. The reply has no looks yet; those that were asked for are beside it.
@@ -193,6 +209,10 @@ pub(crate) async fn reply_to(
     if result.is_err() {
         node.activity.errors.fetch_add(1, Ordering::Relaxed);
     }
+    if let Some(method) = request.method {
+        let error = result.as_ref().err().map(|error| error.code().text);
+        node.note_rest_call(request.principal.name(), method.name(), error.as_deref());
+    }
     (command, result)
 }
 
@@ -204,6 +224,11 @@ pub fn parse(text: &str) -> Result<Command, Error> {
     Command::from_text(text)
 }
 
+/// Whether a command that names no nodes asks the network: a query on a database that only others have.
+pub(crate) fn is_for_network(node: &Node, command: &Command) -> bool {
+    command.database().is_some_and(|dbms| is_elsewhere(node, dbms))
+}
+
 async fn run(
     node: &Arc<Node>,
     request: &Request,
@@ -213,11 +238,13 @@ async fn run(
     if request.method == Some(Method::Get) && declaration.method == Method::Post {
         return Err(Error::WrongMethod { command: declaration.name });
     }
-    let delivery = Delivery { subset: request.subset, timeout: request.timeout };
+    let Request { subset, timeout, edgelake, .. } = *request;
+    let delivery = Delivery { subset, timeout, edgelake };
     let principal = &request.principal;
     let own = RequestVariables::default();
+    let on_network = request.destination.is_none() && is_for_network(node, command);
     let context =
-        Context { node, principal, delivery, on_network: false, scripts: 0, own: Some(&own) };
+        Context { node, principal, delivery, on_network, nodes: None, scripts: 0, own: Some(&own) };
     for line in request.assignments.iter().flat_map(|text| script::lines(text)) {
         Command::assignment(&line.text)?.assign_to(&own, &context).await?;
     }

@@ -1,14 +1,16 @@
 //! What can go wrong with a command, and the one classification that decides everything outside:
 //! the process's exit code, the HTTP status and what an agent is told.
 
+mod door;
 mod hint;
 mod kind;
 
 use std::ops::Range;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+pub use self::door::{Door, Hint};
 pub use self::kind::Kind;
 use crate::code::{
     Code, engine_code, engine_kind, job_code, job_kind, ledger_code, ledger_kind, sql_code,
@@ -176,6 +178,12 @@ pub enum Error {
     NoCursor {
         /// The cursor.
         cursor: String,
+    },
+    /// The rows that were left under a cursor could not be kept until somebody wanted them.
+    #[error("the rows that were left could not be kept")]
+    CursorDropped {
+        /// Why not.
+        source: edgemere_engine::jobs::Error,
     },
     /// No such result, or not any more.
     #[error("there is no result \"{id}\" any more, or it is not yours")]
@@ -374,6 +382,7 @@ impl Error {
             | Self::NoPartition { .. }
             | Self::NoQuery { .. }
             | Self::NoCursor { .. }
+            | Self::CursorDropped { .. }
             | Self::NoResult { .. }
             | Self::NoHelp { .. } => Kind::NotFound,
             Self::Denied { .. }
@@ -429,7 +438,10 @@ impl Error {
             Self::NoMaster => Code::NO_LEDGER_TABLE,
             Self::ExternalDatabase { .. } => Code::WRONG_DBMS_TYPE,
             Self::NoPartition { .. } => Code::NO_PARTITION,
-            Self::NoQuery { .. } | Self::NoCursor { .. } | Self::NoResult { .. } => Code::WRONG_JOB,
+            Self::NoQuery { .. }
+            | Self::NoCursor { .. }
+            | Self::CursorDropped { .. }
+            | Self::NoResult { .. } => Code::WRONG_JOB,
             Self::NoDestination { .. } => Code::NO_DESTINATION,
             Self::NotMaster { .. } => Code::NO_LEDGER_TABLE,
             Self::PeerUnreachable { .. } => Code::PEER_REFUSED,
@@ -442,10 +454,14 @@ impl Error {
         }
     }
 
-    /// When to try again, of a node that cannot take more rows for a while.
+    /// When to try again, of a node that cannot take more rows, or has no memory for a query, for a
+    /// while.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Engine(error) => error.retry_after(),
+            Self::Sql(error) | Self::OnNetwork(error) => error.retry_after(),
+            Self::Job(edgemere_engine::jobs::Error::Query(error)) => error.retry_after(),
+            Self::ScriptLine { source, .. } => source.retry_after(),
             _ => None,
         }
     }
@@ -474,7 +490,10 @@ impl Error {
         object.insert("err_text".into(), code.text.into_owned().into());
         object.insert("local_msg".into(), message.into());
         if let Some(hint) = self.hint() {
-            object.insert("hint".into(), hint.into());
+            object.insert("hint".into(), hint.at(Door::Rest).into());
+            if !hint.is_text() {
+                object.insert("next".into(), json!(hint));
+            }
         }
         object
     }

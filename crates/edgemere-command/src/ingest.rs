@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use edgemere_engine::ingest::Input;
+use edgemere_engine::ingest::{Input, Mixed};
 use edgemere_engine::pieces;
 use edgemere_engine::storage::Error::KeyReused;
 use edgemere_engine::{Put, Rows};
@@ -23,7 +23,8 @@ pub async fn put(
     input: Input,
     bytes: &[u8],
 ) -> Result<Put, Error> {
-    put_rows(node, Rows { dbms, table, input, bytes, key: None }).await
+    let mixed = Mixed::default();
+    put_rows(node, Rows { dbms, table, input, bytes, key: None, mixed, strict: false }).await
 }
 
 /// Stores rows as [`put`] does, and those with a key only once.
@@ -44,11 +45,13 @@ pub async fn put_file(
     table: &str,
     input: Input,
     bytes: &[u8],
+    mixed: Mixed,
 ) -> Result<(Put, String), Error> {
     let (dbms, table) = (plain(dbms), plain(table));
     let hash = pieces::content_hash(&dbms, &table, input, bytes);
     let key = format!("file {hash}");
-    let rows = Rows { dbms: &dbms, table: &table, input, bytes, key: Some(&key) };
+    let (dbms, table, key, strict) = (dbms.as_str(), table.as_str(), Some(key.as_str()), false);
+    let rows = Rows { dbms, table, input, bytes, key, mixed, strict };
     // EdgeLake's hash leaves some bytes out, as spaces: what has the same is the same.
     let same =
         |rows| Error::SameContent { table: format!("{dbms}.{table}"), rows, hash: hash.clone() };

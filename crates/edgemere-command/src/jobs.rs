@@ -11,13 +11,14 @@ use serde_json::{Map, Value, json};
 
 use crate::commands::sql::{Looks, ask};
 use crate::commands::{milliseconds, operators_json};
-use crate::destination::Delivery;
+use crate::destination::{Delivery, Destination};
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::format::rows::Rows;
 use crate::format::source::Source;
 use crate::format::{Rendered, render};
 use crate::node::Node;
+use crate::placement::is_elsewhere;
 use crate::principal::Principal;
 use crate::reply::Reply;
 
@@ -30,8 +31,9 @@ pub struct Question<'a> {
     pub options: &'a str,
     /// The statement.
     pub sql: &'a str,
-    /// Whether the rows of all operators are asked, and not this node's alone.
-    pub on_network: bool,
+    /// Whose rows are asked: `network` or `local`. Without it this node's, or the network's when this node
+    /// has nothing of the database.
+    pub destination: Option<&'a str>,
     /// Whether the rows of some operators will do when others do not answer.
     pub subset: bool,
 }
@@ -44,8 +46,12 @@ pub async fn start(
 ) -> Result<Value, Error> {
     let jobs = node.engine().jobs();
     jobs.admit()?;
-    let Question { dbms, options, sql, on_network, subset } = *question;
-    let delivery = Delivery { subset, timeout: None };
+    let Question { dbms, options, sql, destination, subset } = *question;
+    let on_network = match destination {
+        None => is_elsewhere(node, &dbms.to_lowercase()),
+        Some(destination) => is_network(destination)?,
+    };
+    let delivery = Delivery { subset, timeout: None, edgelake: false };
     let context = Context { delivery, on_network, ..context(node, principal) };
     let query = ask(dbms, options, sql, &context).await?;
     let job = jobs.start(principal.name(), query).await?;
@@ -93,13 +99,28 @@ pub async fn remove(node: &Node, principal: &Principal, id: &str) -> Result<Opti
     Ok(was_running.then(|| told(&jobs.status(&job))))
 }
 
+/// Whether a job asks the network, and not this node.
+fn is_network(destination: &str) -> Result<bool, Error> {
+    let parsed = Destination::from_text(destination)?;
+    match parsed.is_one_database() {
+        true => Ok(!parsed.is_local()),
+        false => Err(Error::NoDestination {
+            destination: destination.to_owned(),
+            hint:
+                "a job asks all operators (\"network\") or this node (\"local\"): send a query for \
+                   single nodes without a job"
+                    .into(),
+        }),
+    }
+}
+
 fn find(node: &Node, principal: &Principal, id: &str) -> Result<Arc<Job>, Error> {
     Ok(node.engine().jobs().get(principal.name(), id)?)
 }
 
 fn context<'a>(node: &'a Arc<Node>, principal: &'a Principal) -> Context<'a> {
-    let delivery = Delivery { subset: false, timeout: None };
-    Context { node, principal, delivery, on_network: false, scripts: 0, own: None }
+    let delivery = Delivery { subset: false, timeout: None, edgelake: false };
+    Context { node, principal, delivery, on_network: false, nodes: None, scripts: 0, own: None }
 }
 
 /// What is told of a job.

@@ -39,10 +39,10 @@ pub mod sync;
 mod variables;
 
 pub use code::Code;
-pub use commands::{Command, Series, declarations, series_command};
+pub use commands::{Command, Series, declarations, query_command, series_command};
 pub use declaration::{Declaration, Effect, Method};
 pub use dispatch::{COMMAND_BYTES_MAX, CommandText, Outcome, Request, execute, parse};
-pub use error::{Error, INTERNAL_MESSAGE, Kind, Span};
+pub use error::{Door, Error, Hint, INTERNAL_MESSAGE, Kind, Span};
 pub use format::{Content, Format, Media, Rendered, Sources};
 pub use language::{script, template};
 pub use node::{Details, Node, Process, Role, Settings};

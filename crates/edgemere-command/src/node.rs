@@ -1,15 +1,16 @@
 //! The node as commands see it: who it is, its ledger, its variables, where it listens. Commands
 //! get it in their context; nothing else of the process is theirs.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use edgemere_engine::Engine;
-use edgemere_engine::network::{Credentials, Patience};
+use edgemere_engine::network::{Credentials, Patience, Seen};
 use edgemere_engine::sql::Sql;
 use edgemere_ledger::{Identity, Ledger, Position, Scope};
 use serde_json::{Map, Value};
@@ -112,6 +113,8 @@ pub struct Node {
     processes: RwLock<Vec<(&'static str, Process)>>,
     /// SQL on all operators of the network.
     network_sql: Sql,
+    /// How far its operators were when they last answered.
+    seen: Seen,
 }
 
 /// Tells how something is doing that runs beside the node.
@@ -135,16 +138,38 @@ pub(crate) struct Activity {
     pub(crate) errors: AtomicU64,
     /// The number of commands when the statistics were last asked for.
     pub(crate) commands_seen: AtomicU64,
+    /// The REST calls, by caller and method.
+    pub(crate) rest_calls: Mutex<BTreeMap<(String, &'static str), RestCalls>>,
 }
+
+/// The REST calls of one caller with one method.
+#[derive(Clone, Debug)]
+pub(crate) struct RestCalls {
+    pub(crate) processed: u64,
+    pub(crate) errors: u64,
+    pub(crate) last_error: String,
+    pub(crate) first: jiff::Timestamp,
+    pub(crate) last: jiff::Timestamp,
+}
+
+/// How many callers' REST calls are counted apart. Those of further callers are counted together.
+const REST_CALLERS_MAX: usize = 100;
+
+/// The caller in whose place others are counted.
+const OTHER_CALLERS: &str = "others";
 
 impl Node {
     /// A node, with the variables that every node has.
     pub fn new(settings: Settings) -> Arc<Self> {
-        let places = Arc::new(Places(settings.ledger.clone()));
+        let places = Arc::new(Places::new(settings.ledger.clone()));
         let credentials = Arc::clone(&settings.credentials);
         let local = settings.engine.sql();
+        let seen = Seen::open(&settings.engine.storage().folder().join("operators.seen"));
         let node = Self {
-            network_sql: local.on_network(places, credentials, Patience::default()),
+            network_sql: local
+                .on_network(places, credentials, Patience::default())
+                .remembering(seen.clone()),
+            seen,
             name: RwLock::new(settings.name.clone()),
             synchronizer: Synchronizer::new(&settings.ledger),
             announcer: Announcer::default(),
@@ -158,6 +183,7 @@ impl Node {
                 commands: AtomicU64::new(0),
                 errors: AtomicU64::new(0),
                 commands_seen: AtomicU64::new(0),
+                rest_calls: Mutex::default(),
             },
             settings,
         };
@@ -229,9 +255,37 @@ impl Node {
         &self.settings.engine
     }
 
+    /// Counts a REST call of a caller, and EdgeLake's text of its error where it failed.
+    pub fn note_rest_call(&self, caller: &str, method: &'static str, error: Option<&str>) {
+        let now = jiff::Timestamp::now();
+        let mut calls = self.activity.rest_calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut key = (caller.to_owned(), method);
+        if calls.len() >= REST_CALLERS_MAX && !calls.contains_key(&key) {
+            key.0 = OTHER_CALLERS.to_owned();
+        }
+        let counted = calls.entry(key).or_insert_with(|| RestCalls {
+            processed: 0,
+            errors: 0,
+            last_error: String::new(),
+            first: now,
+            last: now,
+        });
+        counted.processed += 1;
+        counted.last = now;
+        if let Some(error) = error {
+            counted.errors += 1;
+            counted.last_error = error.to_owned();
+        }
+    }
+
     /// SQL on all operators of the network.
     pub fn network_sql(&self) -> &Sql {
         &self.network_sql
+    }
+
+    /// How far the operators of the network were when they last answered this node.
+    pub fn seen(&self) -> &Seen {
+        &self.seen
     }
 
     /// Whether the node has the role.

@@ -1,44 +1,89 @@
 //! Where the tables of the network are, as the ledger tells it: a table's columns are in its policy,
 //! and the operators that hold it are those of the clusters that name it.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use edgemere_engine::Definition;
 use edgemere_engine::network::{Bound, Operator, Part, Placement, Table};
-use edgemere_ledger::{Ledger, NODE_ID, Policy};
+use edgemere_engine::storage::Reached;
+use edgemere_ledger::{Ledger, NODE_ID, Policy, accepted};
 use serde_json::Value;
 
 use crate::destination::address_of;
 use crate::lookup;
+use crate::node::Node;
 
 /// The tables of a ledger.
 #[derive(Debug)]
-pub(crate) struct Places(pub(crate) Ledger);
+pub(crate) struct Places {
+    ledger: Ledger,
+    /// The addresses of the operators that alone are asked; none is all of them.
+    nodes: Option<HashSet<String>>,
+}
+
+impl Places {
+    /// The tables of all operators.
+    pub(crate) fn new(ledger: Ledger) -> Self {
+        Self { ledger, nodes: None }
+    }
+
+    /// The tables of the operators at these addresses, with the rows that these hold.
+    pub(crate) fn among(ledger: Ledger, nodes: &[String]) -> Self {
+        Self { ledger, nodes: Some(nodes.iter().cloned().collect()) }
+    }
+
+    /// The operators that hold a table, of those that are asked.
+    fn parts(&self, dbms: &str, table: &str) -> Vec<Part> {
+        let operators = lookup::operators_of(&self.ledger, dbms, table);
+        let is_asked = |policy: &Policy| match &self.nodes {
+            None => true,
+            Some(nodes) => address_of(policy).is_some_and(|address| nodes.contains(&address)),
+        };
+        let asked = operators.iter().filter(|operator| is_asked(operator));
+        asked.filter_map(|operator| part(operator)).collect()
+    }
+}
 
 impl Placement for Places {
     fn databases(&self) -> Vec<String> {
-        let tables = lookup::of_kind(&self.0, "table");
+        let tables = lookup::of_kind(&self.ledger, "table");
         distinct(tables.iter().filter_map(|table| table.text("dbms")))
     }
 
     fn tables(&self, dbms: &str) -> Vec<String> {
-        let tables = lookup::with(&self.0, "table", &[("dbms", dbms)]);
-        distinct(tables.iter().filter_map(|table| table.text("name")))
+        let tables = lookup::with(&self.ledger, "table", &[("dbms", dbms)]);
+        let mut names = distinct(tables.iter().filter_map(|table| table.text("name")));
+        if self.nodes.is_some() {
+            names.retain(|name| !self.parts(dbms, name).is_empty());
+        }
+        names
     }
 
     fn table(&self, dbms: &str, table: &str) -> Option<Table> {
-        let known = lookup::with(&self.0, "table", &[("dbms", dbms), ("name", table)]);
+        let known = lookup::with(&self.ledger, "table", &[("dbms", dbms), ("name", table)]);
         let create = known.first()?.text("create")?;
         let definition = Definition::from_create(create).and_then(|found| found.schema());
         let schema = definition.inspect_err(|error| {
             tracing::warn!(dbms, table, %error, "the ledger's definition of a table is not one");
         });
-        let operators = lookup::operators_of(&self.0, dbms, table);
-        Some(Table {
-            schema: schema.ok()?,
-            parts: operators.iter().filter_map(|operator| part(operator)).collect(),
-        })
+        let parts = self.parts(dbms, table);
+        // Of operators that were named, those that do not hold the table have none of that name.
+        let is_there = self.nodes.is_none() || !parts.is_empty();
+        is_there.then_some(Table { schema: schema.ok()?, parts })
     }
+}
+
+/// Whether a query whose caller names no nodes is for the network: this node has nothing of its database,
+/// and the ledger has tables of it. A node with tables of its own answers for itself, as EdgeLake's does.
+pub(crate) fn is_elsewhere(node: &Node, dbms: &str) -> bool {
+    let storage = node.engine().storage();
+    let has_own = || {
+        storage.is_disconnected(dbms)
+            || !storage.tables(dbms).is_empty()
+            || !storage.views(dbms).is_empty()
+    };
+    !has_own() && !Places::new(node.ledger().clone()).tables(dbms).is_empty()
 }
 
 /// What an operator holds. Rows are not copied between operators, so each holds a part of its own,
@@ -49,11 +94,18 @@ fn part(policy: &Policy) -> Option<Part> {
         name: policy.text("name").unwrap_or("operator").to_owned(),
         address: address_of(policy)?,
         bound: policy.text(NODE_ID).map(|node| {
-            let position = policy.attribute("position").and_then(Value::as_u64);
-            Arc::new(Bound { node: node.to_owned(), position: position.unwrap_or_default() })
+            let (node, reached) = (node.to_owned(), reached(policy));
+            Arc::new(Bound { node, reached, accepted: accepted(policy) })
         }),
     };
     Some(Part { operators: vec![operator], rows: None })
+}
+
+/// How far an operator says that its storage was. A policy of an earlier version names no epoch.
+pub(crate) fn reached(policy: &Policy) -> Reached {
+    let position = policy.attribute("position").and_then(Value::as_u64);
+    let epoch = policy.text("epoch").and_then(|text| text.parse().ok());
+    Reached { epoch: epoch.unwrap_or_default(), position: position.unwrap_or_default() }
 }
 
 fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {

@@ -43,6 +43,8 @@ pub(crate) enum Body {
 pub(crate) struct NodeReply {
     /// The node's address.
     pub(crate) address: String,
+    /// Its name in the ledger; its address where it has none.
+    pub(crate) name: String,
     /// Its answer, or why there is none.
     pub(crate) answer: Result<Value, String>,
 }

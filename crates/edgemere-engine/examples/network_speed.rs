@@ -175,7 +175,7 @@ async fn serve(number: usize, engine: &Engine) -> Anything<Operator> {
     let storage = engine.storage().clone();
     let known = Arc::new(move || {
         let (id, node) = (known.clone(), known.clone());
-        Some(Own { id, node, position: storage.position() })
+        Some(Own { id, node, history: storage.history() })
     });
     let worker = Worker::new(known, engine.sql(), Arc::new(|_: &_| Ok(())));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;

@@ -8,11 +8,11 @@ use tokio::sync::Semaphore;
 use twox_hash::XxHash3_64;
 
 use crate::apart::apart;
-use crate::ingest::{self, Decoded, Input, Rejected};
+use crate::ingest::{self, Decoded, Input, LeftOut, Mixed, Note, Rejected};
 use crate::jobs::{self, Jobs};
-use crate::schema::{Column, Schema};
+use crate::schema::{Column, Kind, Schema};
 use crate::sql::{self, Sql};
-use crate::storage::{self, Recovery, Storage, Table};
+use crate::storage::{self, Recovery, Storage, Table, Widening};
 
 /// How often rows are read again when the table was changed while they were read.
 const TRIES_MAX: usize = 8;
@@ -92,8 +92,14 @@ pub struct Put {
     pub rejected_total: usize,
     /// The table's columns now, when they are new or have changed.
     pub changed: Option<Schema>,
+    /// Whether the table was made for these rows.
+    pub is_new: bool,
+    /// The new columns that are text because of single values.
+    pub notes: Vec<Note>,
     /// Whether the rows were stored before, under the same key, and not again now.
     pub repeated: bool,
+    /// The columns that no table can hold, and that were left out.
+    pub left_out: Vec<LeftOut>,
 }
 
 /// Rows that are to be stored.
@@ -110,6 +116,10 @@ pub struct Rows<'a> {
     /// Under which the same rows would be sent again by somebody who did not hear that they are
     /// stored.
     pub key: Option<&'a str>,
+    /// What becomes of a new column of a CSV with values of several sorts.
+    pub mixed: Mixed,
+    /// Whether a column that no table can hold refuses them all, and is not left out.
+    pub strict: bool,
 }
 
 impl Engine {
@@ -157,7 +167,8 @@ impl Engine {
         input: Input,
         bytes: &[u8],
     ) -> Result<Put, Error> {
-        self.put_rows(Rows { dbms, table, input, bytes, key: None }).await
+        let mixed = Mixed::default();
+        self.put_rows(Rows { dbms, table, input, bytes, key: None, mixed, strict: false }).await
     }
 
     /// Stores rows as [`Engine::put`] does, and those with a key only once.
@@ -178,70 +189,119 @@ impl Engine {
 
     /// Stores rows, or gives none when the table has been changed since they were read.
     async fn try_put(&self, rows: Rows<'_>) -> Result<Option<Put>, Error> {
-        let Rows { dbms, table: name, input, bytes, key } = rows;
+        let Rows { dbms, table: name, input, bytes, key, mixed, strict } = rows;
         let known = self.storage.table(dbms, name);
-        let schema = known.as_ref().map(|table| table.schema());
-        let limits = ingest::Limits::default();
-        let decoded = {
-            let _turn = self.decoders.acquire().await;
-            apart(bytes.len(), || ingest::decode(input, bytes, schema.as_deref(), &limits))?
-        };
-        if decoded.accepted == 0 {
-            return Ok(Some(put_of(decoded, None)));
-        }
-        if let (Some(key), Some(table)) = (key, &known)
-            && !decoded.added.is_empty()
-        {
-            // Rows that will be refused are not to change the table's columns either.
-            table.check_key(key, content(input, bytes)).await?;
-        }
-        self.storage.check_room()?;
         let is_new = known.is_none();
-        if decoded.schema.columns.is_empty() {
-            return Err(Error::NoColumns);
-        }
-        let Some(table) = self.prepare(dbms, name, known, &decoded).await? else {
-            return Ok(None);
+        let held = known.as_ref().map(|table| table.schema());
+        let mut schema = held.as_deref().cloned();
+        let mut limits = ingest::Limits { strict, ..ingest::Limits::default() };
+        let (decoded, table) = loop {
+            let decoded = {
+                let _turn = self.decoders.acquire().await;
+                let known = schema.as_ref();
+                apart(bytes.len(), || ingest::decode_mixed(input, bytes, known, &limits, mixed))?
+            };
+            if decoded.accepted == 0 {
+                return Ok(Some(put_of(decoded, None)));
+            }
+            let wider = widenings(held.as_deref(), &decoded.schema);
+            if let (Some(key), Some(table)) = (key, &known)
+                && !(decoded.added.is_empty() && wider.is_empty())
+            {
+                // Rows that will be refused are not to change the table's columns either.
+                table.check_key(key, content(input, bytes)).await?;
+            }
+            self.storage.check_room()?;
+            if decoded.schema.columns.is_empty() {
+                return Err(Error::NoColumns);
+            }
+            match self.prepare(dbms, name, known.clone(), &decoded, wider).await? {
+                Prepared::Table(table) => break (decoded, table),
+                Prepared::Changed => return Ok(None),
+                Prepared::Unfit(columns) => keep_exact(&columns, &mut schema, &mut limits),
+            }
         };
         let batch = decoded.batch.clone();
-        let receipt = match key {
-            Some(key) => table.append_once(key, content(input, bytes), batch).await?,
-            None => table.append(batch).await?,
+        let appended = match key {
+            Some(key) => table.append_once(key, content(input, bytes), batch).await,
+            None => table.append(batch).await,
         };
-        let changed = (is_new || !decoded.added.is_empty()).then(|| decoded.schema.clone());
+        let receipt = match appended {
+            // Somebody else has changed the columns, so that the rows do not fit any more.
+            Err(storage::Error::Columns { .. }) if *table.schema() != decoded.schema => {
+                return Ok(None);
+            }
+            appended => appended?,
+        };
+        let is_changed = held.is_none_or(|held| *held != decoded.schema);
+        let changed = is_changed.then(|| decoded.schema.clone());
         let stored = usize::try_from(receipt.rows).unwrap_or(usize::MAX);
-        Ok(Some(Put { stored, repeated: receipt.repeated, ..put_of(decoded, changed) }))
+        let repeated = receipt.repeated;
+        Ok(Some(Put { stored, repeated, is_new, ..put_of(decoded, changed) }))
     }
 
-    /// The table with the columns that the rows need; none when somebody else was faster.
+    /// The table with the columns that the rows need.
     async fn prepare(
         &self,
         dbms: &str,
         name: &str,
         known: Option<Arc<Table>>,
         decoded: &Decoded,
-    ) -> Result<Option<Arc<Table>>, Error> {
+        wider: Vec<Widening>,
+    ) -> Result<Prepared, Error> {
         let Some(table) = known else {
             let created = self.storage.create_table(dbms, name, decoded.schema.clone()).await;
             return match created {
-                Ok(table) => Ok(Some(table)),
-                Err(storage::Error::Conflict { .. }) => Ok(None),
+                Ok(table) => Ok(Prepared::Table(table)),
+                Err(storage::Error::Conflict { .. }) => Ok(Prepared::Changed),
                 Err(error) => Err(error.into()),
             };
         };
-        if !decoded.added.is_empty() {
-            let added = self.storage.add_columns(&table, decoded.added.clone()).await;
-            match added {
-                Ok(()) => {}
-                Err(storage::Error::Columns { .. } | storage::Error::Conflict { .. })
-                    if has_all(&table, &decoded.added) =>
-                {
-                    return Ok(None);
-                }
-                Err(error) => return Err(error.into()),
-            }
+        if decoded.added.is_empty() && wider.is_empty() {
+            return Ok(Prepared::Table(table));
         }
-        Ok(Some(table))
+        let is_wider = !wider.is_empty();
+        match self.storage.change_columns(&table, decoded.added.clone(), wider).await {
+            Ok(()) => Ok(Prepared::Table(table)),
+            Err(storage::Error::Unfit { columns }) => Ok(Prepared::Unfit(columns)),
+            Err(storage::Error::Columns { .. } | storage::Error::Conflict { .. })
+                if is_wider || has_all(&table, &decoded.added) =>
+            {
+                Ok(Prepared::Changed)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// What became of a table for which rows have come.
+enum Prepared {
+    /// It has the columns that they need.
+    Table(Arc<Table>),
+    /// Somebody else was faster.
+    Changed,
+    /// These columns cannot become as wide as the rows need them.
+    Unfit(Vec<String>),
+}
+
+/// The columns that are to be wider than the table has them.
+fn widenings(held: Option<&Schema>, wanted: &Schema) -> Vec<Widening> {
+    let pairs = held.into_iter().flat_map(|held| held.columns.iter().zip(&wanted.columns));
+    let wider = pairs.filter(|(held, wanted)| held.kind != wanted.kind);
+    let widening = |(held, wanted): (&Column, &Column)| (held.name.clone(), held.kind, wanted.kind);
+    wider.map(widening).map(|(name, from, to)| Widening { name, from, to }).collect()
+}
+
+/// Has the rows read again, with columns that hold what is stored exactly, or that stay as they are:
+/// of times, digits are cut off then.
+fn keep_exact(columns: &[String], schema: &mut Option<Schema>, limits: &mut ingest::Limits) {
+    for column in schema.iter_mut().flat_map(|schema| &mut schema.columns) {
+        if columns.contains(&column.name) {
+            if matches!(column.kind, Kind::Int | Kind::BigInt) {
+                column.kind = Kind::EXACT;
+            }
+            limits.fixed.push(column.name.clone());
+        }
     }
 }
 
@@ -263,6 +323,9 @@ fn put_of(decoded: Decoded, changed: Option<Schema>) -> Put {
         rejected: decoded.rejected,
         rejected_total: decoded.rejected_total,
         changed,
+        is_new: false,
+        notes: decoded.notes,
         repeated: false,
+        left_out: decoded.left_out,
     }
 }

@@ -5,7 +5,7 @@ use sqlparser::ast::{self, CharacterLength, DataType, Statement};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
 
-use crate::schema::{self, Kind, SYSTEM_COLUMNS, Schema};
+use crate::schema::{self, DIGITS_MAX, Kind, SYSTEM_COLUMNS, Schema};
 
 /// A table's definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,7 +124,14 @@ impl Column {
 /// EdgeLake's name of a SQL type. Types that it has no name of its own for keep their SQL name.
 fn edgelake_name(data_type: &DataType) -> String {
     match data_type {
-        DataType::Timestamp(_, ast::TimezoneInfo::None) => "timestamp without time zone".into(),
+        DataType::Timestamp(digits, zone) => {
+            let digits = digits.map(|digits| format!("({digits})")).unwrap_or_default();
+            let with = match zone {
+                ast::TimezoneInfo::None | ast::TimezoneInfo::WithoutTimeZone => "without",
+                ast::TimezoneInfo::WithTimeZone | ast::TimezoneInfo::Tz => "with",
+            };
+            format!("timestamp{digits} {with} time zone")
+        }
         DataType::Char(Some(length)) | DataType::Character(Some(length)) => {
             format!("char({})", length_text(length))
         }
@@ -148,20 +155,43 @@ fn kind_of(type_name: &str) -> Option<Kind> {
     Some(match name {
         "int" | "integer" | "smallint" | "tinyint" | "int2" | "int4" => Kind::Int,
         "bigint" | "int8" => Kind::BigInt,
-        "numeric" | "decimal" if size.is_some_and(|size| size.ends_with(",0")) => Kind::Huge,
+        "numeric" | "decimal" if size.is_some() => numeric(size?)?,
         "decimal" | "numeric" | "float" | "float4" | "float8" | "real" | "double"
         | "double precision" => Kind::Decimal,
         "boolean" | "bool" => Kind::Boolean,
         "date" => Kind::Date,
         "time" | "time without time zone" => Kind::Time,
-        "timestamp" | "datetime" | "timestamptz" => Kind::Timestamp,
-        _ if name.starts_with("timestamp with") => Kind::Timestamp,
+        "datetime" => Kind::Timestamp,
+        _ if name.starts_with("timestamp") => timestamp(type_name)?,
         "char" | "character" => Kind::Char(size.map_or(Some(1), |size| size.parse().ok())?),
         "varchar" | "character varying" | "text" | "string" | "uuid" | "json" | "jsonb" => {
             Kind::Varchar
         }
+        "interval" => Kind::Interval,
+        "bytea" | "binary" | "varbinary" => Kind::Binary,
         _ => return None,
     })
+}
+
+/// The type of times, from EdgeLake's name of it: more than six digits of a second are nanoseconds.
+fn timestamp(type_name: &str) -> Option<Kind> {
+    let digits = type_name.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
+    let digits: u8 = digits.map_or(Some(6), |(digits, _)| digits.trim().parse().ok())?;
+    let has_zone = type_name.ends_with(" with time zone") || type_name.starts_with("timestamptz");
+    let kind = if has_zone { Kind::TimestampTz } else { Kind::Timestamp };
+    match digits {
+        0..=6 => Some(kind),
+        7..=9 => Some(kind.with_nanoseconds()),
+        _ => None,
+    }
+}
+
+/// The type of numbers with so many digits, and so many of them after the point: `10,2`.
+fn numeric(size: &str) -> Option<Kind> {
+    let (digits, scale) = size.split_once(',').unwrap_or((size, "0"));
+    let (digits, scale): (u8, u8) = (digits.trim().parse().ok()?, scale.trim().parse().ok()?);
+    let is_fit = (1..=DIGITS_MAX).contains(&digits) && scale <= digits;
+    is_fit.then_some(Kind::Numeric(digits, scale))
 }
 
 fn length_text(length: &CharacterLength) -> String {
@@ -246,7 +276,8 @@ mod tests {
             ]
         );
         let text = "A char(8), b char, c varchar(20), d text, e numeric(38,0), f double precision, \
-                    g timestamp with time zone, h decimal(10,2), i timestamp(6)";
+                    g timestamp with time zone, h decimal(10,2), i timestamp(6), j timestamptz(9), \
+                    k timestamp(9)";
         assert_eq!(
             kinds(text).unwrap(),
             [
@@ -254,11 +285,13 @@ mod tests {
                 Kind::Char(1),
                 Kind::Varchar,
                 Kind::Varchar,
-                Kind::Huge,
+                Kind::HUGE,
                 Kind::Decimal,
+                Kind::TimestampTz,
+                Kind::Numeric(10, 2),
                 Kind::Timestamp,
-                Kind::Decimal,
-                Kind::Timestamp,
+                Kind::TimestampTzNs,
+                Kind::TimestampNs,
             ]
         );
     }
@@ -268,14 +301,20 @@ mod tests {
         let all = [
             Kind::Int,
             Kind::BigInt,
-            Kind::Huge,
+            Kind::HUGE,
+            Kind::Numeric(17, 2),
             Kind::Decimal,
             Kind::Boolean,
             Kind::Date,
             Kind::Time,
             Kind::Timestamp,
+            Kind::TimestampNs,
+            Kind::TimestampTz,
+            Kind::TimestampTzNs,
             Kind::Char(7),
             Kind::Varchar,
+            Kind::Binary,
+            Kind::Interval,
         ];
         for kind in all {
             assert_eq!(kinds(&format!("c {}", kind.sql())).unwrap(), [kind]);
@@ -288,6 +327,9 @@ mod tests {
         assert!(matches!(error("v float not null"), Error::Constraint { .. }));
         assert!(matches!(error("v float, primary key (v)"), Error::Constraint { .. }));
         assert!(matches!(error("v blob"), Error::UnknownType { .. }));
+        assert!(matches!(error("v decimal(39,2)"), Error::UnknownType { .. }));
+        assert!(matches!(error("v decimal(5,6)"), Error::UnknownType { .. }));
+        assert!(matches!(error("v decimal(0)"), Error::UnknownType { .. }));
         assert!(matches!(error("v int); drop table x; create table y (z int"), Error::NoTable));
         assert!(matches!(error("v int,, w int"), Error::Syntax(_)));
         assert!(matches!(error(""), Error::NoColumns));

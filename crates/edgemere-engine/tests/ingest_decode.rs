@@ -183,6 +183,7 @@ fn limits_hold() {
         cells_max: 5,
         name_chars_max: 4,
         rejected_max: 1,
+        ..Limits::default()
     };
     for (text, message) in [
         (" ".repeat(101), "the input has more than 100 bytes"),
@@ -239,16 +240,13 @@ fn known_columns_keep_their_types() {
         ("n", Kind::Int),
         ("s", Kind::Char(1)),
     ]);
-    let decoded = read(
-        Input::Json,
-        r#"[{"v": "1.5", "n": 5.0, "s": "longer", "t": "2026-02-01"},
-            {"v": "not a number", "new": {"only": "here"}},
-            {"n": 5.5}, {"t": 1769904000}, {"v": {"a": 1}},
-            {"s": {"a": [1, 2]}, "V": 2, "humidity": 55, "n": "7"},
-            {}]"#,
-        Some(&known),
-    )
-    .unwrap();
+    let text = r#"[{"v": "1.5", "n": 5.0, "s": "longer", "t": "2026-02-01"},
+        {"v": "not a number", "new": {"only": "here"}},
+        {"n": 5.5}, {"t": 1769904000}, {"v": {"a": 1}},
+        {"s": {"a": [1, 2]}, "V": 2, "humidity": 55, "n": "7"},
+        {}]"#;
+    let fixed = Limits { fixed: vec!["n".into()], ..Limits::default() };
+    let decoded = decode(Input::Json, text.as_bytes(), Some(&known), &fixed).unwrap();
     assert_eq!(types(&decoded), "t timestamp, v decimal, n int, s char(1), humidity int");
     assert_eq!(decoded.added, schema(&[("humidity", Kind::Int)]).columns);
     assert_eq!(
@@ -259,15 +257,28 @@ fn known_columns_keep_their_types() {
             "null|null|null|null|null",
         ]
     );
+    let others = [
+        "2 v not a number: not a number",
+        "4 t 1769904000: not a timestamp, which is written 2026-12-31T23:59:59Z",
+        "5 v {\"a\":1}: not a number",
+    ];
+    let [first, rest @ ..] = others;
+    let all: Vec<_> = [first, "3 n 5.5: not a whole number"].into_iter().chain(rest).collect();
+    assert_eq!(rejected(&decoded), all);
+    // One that is not fixed becomes wider.
+    let decoded = read(Input::Json, text, Some(&known)).unwrap();
+    assert_eq!(types(&decoded), "t timestamp, v decimal, n decimal, s char(1), humidity int");
+    assert_eq!(decoded.added, schema(&[("humidity", Kind::Int)]).columns);
     assert_eq!(
-        rejected(&decoded),
+        rows(&decoded),
         [
-            "2 v not a number: not a number",
-            "3 n 5.5: not a whole number",
-            "4 t 1769904000: not a timestamp, which is written 2026-12-31T23:59:59Z",
-            "5 v {\"a\":1}: not a number",
+            "2026-02-01T00:00:00|1.5|5.0|longer|null",
+            "null|null|5.5|null|null",
+            "null|2.0|7.0|{\"a\":[1,2]}|55",
+            "null|null|null|null|null",
         ]
     );
+    assert_eq!(rejected(&decoded), others);
 }
 
 #[test]
@@ -288,25 +299,23 @@ fn csv_rows() {
          2026-02-01 01:00:00+01:00,2147483648,2,FALSE,,\n1,2\n");
     assert_eq!(
         types(&decoded),
-        "t timestamp, n bigint, f decimal, b boolean, s char(11), z varchar"
+        "t timestamp, n bigint, f decimal, b boolean, s char(11)",
+        "a column without a value waits for its first one"
     );
     assert_eq!(
         rows(&decoded),
         [
-            "2026-02-01T00:00:00|1|1.5|true|it's, \"q\"\nx|null",
-            "2026-02-01T00:00:00|2147483648|2.0|false|null|null",
+            "2026-02-01T00:00:00|1|1.5|true|it's, \"q\"\nx",
+            "2026-02-01T00:00:00|2147483648|2.0|false|null",
         ]
     );
     assert_eq!(rejected(&decoded), ["3 - 1,2: has 2 fields and not 6"]);
     let known = schema(&[("v", Kind::Decimal)]);
     let decoded =
         read(Input::Csv, "V,row_id\nNaN,1\n 2.5,2\n\"\",3\n\"1\"x,4\n", Some(&known)).unwrap();
-    assert_eq!(rows(&decoded), ["2.5", "null"]);
+    assert_eq!(rows(&decoded), ["NaN", "2.5", "null"]);
     assert_eq!(decoded.ignored, ["row_id"]);
-    assert_eq!(
-        rejected(&decoded),
-        ["1 v NaN: not a number", "4 - \"1\"x,4: has text after a closing quote"]
-    );
+    assert_eq!(rejected(&decoded), ["4 - \"1\"x,4: has text after a closing quote"]);
     let decoded = csv("zip,phone,x\n007,+49,NaN\n008,+50,1\n");
-    assert_eq!(types(&decoded), "zip char(3), phone char(3), x varchar");
+    assert_eq!(types(&decoded), "zip char(3), phone char(3), x decimal");
 }

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{
     Date32Type, Decimal128Type, Float64Type, Int64Type, Time64MicrosecondType,
-    TimestampMicrosecondType,
+    TimestampMicrosecondType, TimestampNanosecondType,
 };
 use arrow::ipc::writer::StreamWriter;
-use edgemere_engine::ingest::{Input, Limits, decode};
+use edgemere_engine::ingest::{Input, Limits, Mixed, decode, decode_mixed};
 use edgemere_engine::schema::{Kind, Schema};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -107,7 +107,7 @@ fn reference_kind(texts: &[&str]) -> Kind {
         } else if all(&|text, _| text.parse::<i64>().is_ok()) {
             Kind::BigInt
         } else if all(&|text, _| digits(text) <= 38) {
-            Kind::Huge
+            Kind::HUGE
         } else {
             Kind::Varchar
         }
@@ -134,7 +134,14 @@ fn reference_text_kind(texts: &[&str]) -> Kind {
     } else if texts.iter().all(|text| is_time(text)) {
         Kind::Time
     } else if texts.iter().all(|text| is_date(text) || is_timestamp(text)) {
-        Kind::Timestamp
+        let is_near = |text: &str| {
+            reference_moment(text).is_some_and(|time| i64::try_from(time.as_nanosecond()).is_ok())
+        };
+        let is_fine = texts.iter().any(|text| reference_nanosecond(text) != 0);
+        match is_fine && texts.iter().all(|text| is_near(text)) {
+            true => Kind::TimestampNs,
+            false => Kind::Timestamp,
+        }
     } else if (1..=64).contains(&length) && texts.iter().all(|text| text.chars().count() == length)
     {
         Kind::Char(u32::try_from(length).unwrap())
@@ -144,12 +151,24 @@ fn reference_text_kind(texts: &[&str]) -> Kind {
 }
 
 fn reference_timestamp(text: &str) -> Option<i64> {
+    Some(reference_moment(text)?.as_nanosecond().div_euclid(1000).try_into().unwrap())
+}
+
+/// The nanoseconds beyond the microseconds.
+fn reference_nanosecond(text: &str) -> i64 {
+    reference_moment(text)
+        .map_or(0, |time| time.as_nanosecond().rem_euclid(1000))
+        .try_into()
+        .unwrap()
+}
+
+fn reference_moment(text: &str) -> Option<jiff::Timestamp> {
     let with_zone = text.parse::<jiff::Timestamp>().ok();
     let in_utc = || {
         let time = text.parse::<jiff::civil::DateTime>().ok()?;
         Some(time.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
     };
-    Some(with_zone.or_else(in_utc)?.as_microsecond())
+    with_zone.or_else(in_utc)
 }
 
 /// serde_json has no whole numbers of more than 64 bits; a float stands for those.
@@ -171,7 +190,7 @@ fn is_same(kind: Kind, array: &ArrayRef, row: usize, text: &str) -> bool {
         Kind::Int | Kind::BigInt => {
             array.as_primitive::<Int64Type>().value(row).to_string() == text
         }
-        Kind::Huge => array.as_primitive::<Decimal128Type>().value(row).to_string() == text,
+        Kind::Numeric(..) => array.as_primitive::<Decimal128Type>().value(row).to_string() == text,
         Kind::Decimal => {
             array.as_primitive::<Float64Type>().value(row) == text.parse::<f64>().unwrap()
         }
@@ -188,6 +207,12 @@ fn is_same(kind: Kind, array: &ArrayRef, row: usize, text: &str) -> bool {
             let micros = array.as_primitive::<TimestampMicrosecondType>().value(row);
             reference_timestamp(string) == Some(micros)
         }
+        Kind::TimestampNs => {
+            let nanos = array.as_primitive::<TimestampNanosecondType>().value(row);
+            reference_timestamp(string) == Some(nanos.div_euclid(1000))
+                && reference_nanosecond(string) == nanos.rem_euclid(1000)
+        }
+        Kind::TimestampTz | Kind::TimestampTzNs | Kind::Binary | Kind::Interval => false,
         Kind::Char(_) | Kind::Varchar => {
             let kept = array.as_string_view().value(row);
             match value {
@@ -241,7 +266,11 @@ proptest! {
         prop_assert_eq!(decoded.accepted + decoded.rejected_total, rows.len());
         prop_assert_eq!(decoded.rejected.len(), decoded.rejected_total);
         prop_assert_eq!(decoded.batch.num_rows(), decoded.accepted);
-        prop_assert_eq!(&decoded.schema.columns[..known.columns.len()], &known.columns[..]);
+        for (column, known) in decoded.schema.columns.iter().zip(&known.columns) {
+            prop_assert_eq!(&column.name, &known.name);
+            let is_as_wide = column.kind == known.kind || column.kind.has_widened_from(known.kind);
+            prop_assert!(is_as_wide, "{:?} {:?}", column, known);
+        }
         let rejected: Vec<_> = decoded.rejected.iter().map(|rejected| rejected.row - 1).collect();
         let left: Vec<Row> = rows.iter().enumerate()
             .filter(|(row, _)| !rejected.contains(row)).map(|(_, row)| row.clone()).collect();
@@ -265,6 +294,10 @@ proptest! {
         let text = writer.into_inner().unwrap();
         let decoded = decode(Input::Csv, &text, None, &Limits::default()).unwrap();
         prop_assert_eq!(decoded.accepted + decoded.rejected_total, rows.len());
+        let again = decode(Input::Csv, &text, Some(&decoded.schema), &Limits::default()).unwrap();
+        prop_assert_eq!(&again.batch, &decoded.batch);
+        let limits = Limits::default();
+        let decoded = decode_mixed(Input::Csv, &text, None, &limits, Mixed::Text).unwrap();
         prop_assert_eq!(decoded.accepted, rows.iter().filter(|row| row.len() == 2).count());
         let again = decode(Input::Csv, &text, Some(&decoded.schema), &Limits::default()).unwrap();
         prop_assert_eq!(&again.batch, &decoded.batch);

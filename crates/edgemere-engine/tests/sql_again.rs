@@ -71,10 +71,10 @@ async fn columns_that_came_are_seen() {
     let engine = open(scratch.path()).await;
     let sql = "select * from t order by v limit 1";
     let before = ask_often(&engine, sql).await;
-    assert!(before.lines().next().unwrap().ends_with(",time,v"), "{before}");
+    assert_eq!(before.lines().next(), Some("time,v"), "{before}");
     put(&engine, r#"[{"time": "2026-01-02 10:00:00", "v": 0, "w": "new"}]"#).await;
     let after = ask_often(&engine, sql).await;
-    assert!(after.lines().next().unwrap().ends_with(",time,v,w"), "{after}");
+    assert_eq!(after.lines().next(), Some("time,v,w"), "{after}");
     assert!(after.ends_with(r#",0,"new"]"#), "{after}");
 }
 

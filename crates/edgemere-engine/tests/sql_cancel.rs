@@ -7,6 +7,7 @@ mod scratch;
 
 use std::time::Duration;
 
+use edgemere_engine::ingest::Input;
 use edgemere_engine::sql::{Error, Limits};
 use queried::{engine, wait_until_idle};
 
@@ -120,4 +121,82 @@ async fn what_was_started_ends_with_the_engine() {
         rows += batch.unwrap().rows();
     }
     assert_eq!(rows as i64, ROWS);
+}
+
+/// What is slow in one expression over one batch: each takes hours, and is in the middle of one
+/// evaluation when it is to stop.
+const SLOW: [&str; 9] = [
+    "select count(*) from long where x ~ '(a|b)*a(a|b){900}c'",
+    "select count(*) from long where x !~* '(a|b)*a(a|b){900}c'",
+    "select sum(case when x like '%a{_}c' then 1 end) from long",
+    "select count(*) from long where x not ilike '%a{_}c'",
+    "select max(x similar to '(a|b)*a(a|b){900}c') from long",
+    "select x ~ '(a|b)*a(a|b){900}c' as y from long order by y limit 1",
+    "select count(*) from long where regexp_like(x, '(a|b)*a(a|b){900}c') or x in ('1', '2')",
+    "select count(*) from long a join long b on a.x || b.x ~ '(a|b)*a(a|b){900}c'",
+    "select max(levenshtein(lpad(text, 9999, 'ab'), lpad(text, 9999, 'ba'))) from t",
+];
+
+/// Letters a and b in which no stretch comes twice.
+fn letters(seed: u64, count: usize) -> String {
+    let mut state = seed;
+    let letters = (0..count).map(|_| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if state >> 40 & 1 == 0 { 'a' } else { 'b' }
+    });
+    letters.collect()
+}
+
+#[tokio::test]
+async fn an_expression_over_one_batch_is_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = engine(folder.path(), ROWS, Limits::default()).await;
+    let rows: Vec<_> = (0..40).map(|n| format!("{{\"x\": \"{}\"}}", letters(n, 100_000))).collect();
+    let rows = format!("[{}]", rows.join(","));
+    engine.put("d", "long", Input::Json, rows.as_bytes()).await.unwrap();
+    for is_settled in [false, true] {
+        if is_settled {
+            engine.storage().settle_all().await.unwrap();
+        }
+        for sql in SLOW {
+            let sql = sql.replace("{_}", &"_".repeat(900));
+            let mut query = engine.sql().query("d", &sql, None).await.unwrap();
+            let begun = tokio::time::timeout(Duration::from_millis(100), query.begin()).await;
+            assert!(begun.is_err(), "{sql}: {begun:?}");
+            // Nobody reads, and its work ends all the same.
+            let id = engine.sql().queries().last().unwrap().id;
+            assert_eq!(engine.sql().queries().cancel(id), Some(true));
+            wait_until_idle(&engine, &sql).await;
+            assert!(matches!(query.begin().await, Err(Error::Cancelled)));
+        }
+    }
+}
+
+/// A constant is computed while the query is planned.
+#[tokio::test]
+async fn a_search_in_a_constant_is_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = engine(folder.path(), 10, Limits::default()).await;
+    let text = letters(1, 400_000);
+    for sql in [
+        format!("select '{text}' ~ '(a|b)*a(a|b){{900}}c'"),
+        format!("select n from (select '{text}' as x, n from t) where x ~ '(a|b)*a(a|b){{900}}c'"),
+        format!("select n from t where regexp_like('{text}', '(a|b)*a(a|b){{900}}c')"),
+    ] {
+        let time = Some(Duration::from_millis(300));
+        let ended = match engine.sql().query("d", &sql, time).await {
+            Ok(mut query) => query.begin().await,
+            Err(error) => Err(error),
+        };
+        let start = sql.split_at(30).0;
+        // A function says beforehand that it would take too long.
+        let is_ended = match &ended {
+            Err(Error::TimeOut { .. }) => true,
+            Err(error) => format!("{error:?}").contains("could take minutes"),
+            Ok(()) => false,
+        };
+        assert!(is_ended, "{start}: {ended:?}");
+        wait_until_idle(&engine, start).await;
+    }
 }

@@ -393,3 +393,42 @@ fn casts_change_how_values_look() {
     let by_text = scene.ask("select id::str as text from t order by text limit 3");
     assert_eq!(by_text, [[json!("0")], [json!("1")], [json!("10")]]);
 }
+
+/// However far two times are apart, and wherever they come from.
+#[test]
+fn the_seconds_between_times_have_fractions() {
+    let times = [
+        (Some(date(2026, 1, 1).at(0, 0, 10, 250_000_000)), json!(10.25)),
+        (Some(date(2025, 12, 31).at(23, 59, 59, 999_999_000)), json!(-0.000_001)),
+        (Some(date(2026, 1, 1).at(0, 0, 0, 0)), json!(0.0)),
+        (Some(date(1926, 1, 1).at(0, 0, 0, 500_000_000)), json!(-3_155_759_999.5)),
+        (None, Value::Null),
+    ];
+    let rows = times.iter().zip(0..);
+    let rows = rows.map(|((time, _), id)| Row { id, time: *time, device: "a" });
+    let scene = Scene::new(rows.collect());
+    let expected: Vec<_> = times.iter().map(|(_, seconds)| vec![seconds.clone()]).collect();
+    let base = "timestamp '2026-01-01 00:00:00'";
+    for sql in [
+        format!("select extract(epoch from (timestamp - {base})) from t order by id"),
+        format!("select date_part('epoch', timestamp - {base}) from t order by id"),
+        format!("select datepart('EPOCH', \"timestamp\" - {base}) as x from t order by id"),
+    ] {
+        assert_eq!(scene.ask(&sql), expected, "{sql}");
+    }
+    for (sql, expected) in [
+        (
+            format!("select extract(epoch from ({base} - timestamp '2025-12-31 00:00:00.5'))"),
+            86399.5,
+        ),
+        ("select extract(epoch from interval '1 day 2.5 seconds')".to_owned(), 86402.5),
+        ("select date_part('epoch', interval '2 hours 0.125 seconds')".to_owned(), 7200.125),
+        (
+            format!("select max(extract(epoch from (timestamp - {base}))) from t where id < 2"),
+            10.25,
+        ),
+        (format!("select extract(hour from timestamp) from t where id = {}", 1), 23.0),
+    ] {
+        assert_eq!(scene.one(&sql).as_f64(), Some(expected), "{sql}");
+    }
+}

@@ -189,10 +189,16 @@ async fn a_closed_storage_is_backed_up_as_it_is() {
     );
     drop(storage);
     assert!(fs::read(folder.path().join("fresh.redb")).unwrap() == old, "the storage was changed");
-    // One that is not whole is not backed up.
+    // Of one that is not whole there is everything else, and what is missing is named.
     fs::remove_file(&parquet_files(folder.path())[0]).unwrap();
-    let error = back_up_closed(folder.path(), &to.path().join("other")).unwrap_err();
-    assert!(error.to_string().contains("it is missing, with 10 rows"), "{error}");
+    let copy = to.path().join("other");
+    let backup = back_up_closed(folder.path(), &copy).unwrap();
+    assert_eq!((backup.tables, backup.files, backup.rows, backup.fresh_rows), (1, 2, 20, 10));
+    assert_eq!(backup.damaged.len(), 1);
+    assert!(backup.damaged[0].reason.contains("it is missing, with 10 rows"), "{backup:?}");
+    assert!(backup.damaged[0].path.starts_with("data/d/t"), "{backup:?}");
+    let (_, recovery) = Storage::open(&copy, manual()).unwrap();
+    assert_eq!(recovery.damaged.len(), 1);
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 //! leaves always does.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::panic, reason = "a test that cannot go on should stop")]
 #![allow(clippy::indexing_slicing, reason = "a test that cannot go on should stop")]
 
 mod scratch;
@@ -11,7 +12,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use edgemere_engine::storage::{Error, Storage, Table, Unwanted};
+use edgemere_engine::storage::{
+    EPOCHS_MAX, Error, Reached, Storage, Table, Unwanted, back_up_closed, repair,
+};
 use scratch::{batch, manual, numbers, open, table};
 
 fn manifest(folder: &Path) -> PathBuf {
@@ -21,6 +24,25 @@ fn manifest(folder: &Path) -> PathBuf {
 fn parquet_files(folder: &Path) -> BTreeSet<PathBuf> {
     let files = fs::read_dir(folder.join("data/d/t")).into_iter().flatten();
     files.map(|file| file.unwrap().path()).collect()
+}
+
+/// Puts a manifest in the place of the one that is there, as if the other had never been: what witnesses
+/// its last transaction goes with it.
+fn put_back(folder: &Path, bytes: &[u8]) {
+    fs::write(manifest(folder), bytes).unwrap();
+    fs::remove_file(folder.join("fresh.last")).unwrap();
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &to),
+            false => drop(fs::copy(entry.path(), to).unwrap()),
+        }
+    }
 }
 
 /// The table of a storage that has it.
@@ -106,7 +128,7 @@ async fn files_that_a_kill_leaves_are_removed_when_their_rows_are_elsewhere() {
         storage.settle(&existing(&storage)).await.unwrap();
     }
     // The file of the rows that were settling is there, and the manifest does not name it yet.
-    fs::write(manifest(folder.path()), &before_settling).unwrap();
+    put_back(folder.path(), &before_settling);
     let (storage, recovery) = Storage::open(folder.path(), manual()).unwrap();
     assert_eq!((recovery.removed.len(), recovery.lost.len()), (1, 0), "{recovery:?}");
     let stored = existing(&storage);
@@ -172,4 +194,132 @@ async fn a_file_that_is_missing_is_named_at_the_start() {
     let (_storage, recovery) = Storage::open(folder.path(), manual()).unwrap();
     assert_eq!(recovery.damaged[0].path, first);
     assert_eq!(recovery.damaged[0].reason, "it is missing, with 10 rows");
+}
+
+#[tokio::test]
+async fn a_manifest_without_its_last_transactions_does_not_open_and_repair_says_what_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let old = begun(folder.path()).await;
+    {
+        let storage = open(folder.path(), manual());
+        storage.begin_epoch().await.unwrap();
+        existing(&storage).append(batch(30..33)).await.unwrap();
+    }
+    let new = fs::read(manifest(folder.path())).unwrap();
+    fs::write(manifest(folder.path()), &old).unwrap();
+    let error = Storage::open(folder.path(), manual()).unwrap_err();
+    assert!(matches!(&error, Error::Forgotten { .. }), "{error:?}");
+    assert!(error.hint().unwrap().contains("edgemere data repair"), "{error}");
+    let scratch = tempfile::tempdir().unwrap();
+    assert!(matches!(
+        back_up_closed(folder.path(), &scratch.path().join("b")),
+        Err(Error::Forgotten { .. })
+    ));
+    // With what was written it opens.
+    fs::write(manifest(folder.path()), &new).unwrap();
+    let before = open(folder.path(), manual()).history().reached();
+    fs::write(manifest(folder.path()), &old).unwrap();
+    let found = repair(folder.path(), false).unwrap();
+    assert!(found.needed && found.missing.iter().any(|what| what.contains("transactions")));
+    let storage = open(folder.path(), manual());
+    assert!(numbers(&existing(&storage).snapshot()).into_iter().eq(0..30));
+    assert!(storage.position() > before.position);
+    assert!(storage.history().lacks(before).is_some(), "rows are lost, and everybody is to know");
+}
+
+/// A kill, and then a bit of what was written last is another: redb takes it for a transaction on its way.
+#[tokio::test]
+async fn rot_of_the_last_transaction_after_a_kill_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = open(&folder.path().join("live"), manual());
+    let table = table(&storage).await;
+    for n in 0..5 {
+        table.append(batch(n * 10..(n + 1) * 10)).await.unwrap();
+    }
+    let before = fs::read(manifest(&folder.path().join("live"))).unwrap();
+    table.append(batch(50..60)).await.unwrap();
+    // What a kill leaves is what is in the file now.
+    let killed = folder.path().join("killed");
+    copy(&folder.path().join("live"), &killed);
+    let after = fs::read(manifest(&killed)).unwrap();
+    let (mut forgotten, mut tried) = (0, 0);
+    const BLOCK: usize = 256;
+    // The first page says which of two roots is the last one.
+    for at in (0..after.len()).step_by(BLOCK).filter(|at| *at >= 512) {
+        let end = (at + BLOCK).min(after.len());
+        if before.get(at..end) == after.get(at..end) {
+            continue;
+        }
+        let changed = (at..end).find(|at| before.get(*at) != after.get(*at)).unwrap();
+        let mut rotten = after.clone();
+        rotten[changed] ^= 1;
+        let disk = folder.path().join(format!("rotten-{at}"));
+        copy(&killed, &disk);
+        fs::write(manifest(&disk), rotten).unwrap();
+        tried += 1;
+        match Storage::open(&disk, manual()) {
+            Ok((storage, _)) => {
+                let rows = numbers(&existing(&storage).snapshot());
+                assert!(rows.into_iter().eq(0..60), "byte {changed}");
+            }
+            Err(Error::Forgotten { .. }) => forgotten += 1,
+            Err(Error::Damaged { .. }) => {}
+            Err(error) => panic!("byte {changed}: {error:?}"),
+        }
+        fs::remove_dir_all(&disk).unwrap();
+    }
+    assert!(tried > 3 && forgotten > 0, "{tried} tried, {forgotten} forgotten");
+}
+
+#[tokio::test]
+async fn an_older_copy_of_a_folder_lacks_what_was_seen_also_after_it_went_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let (own, older) = (folder.path().join("own"), folder.path().join("older"));
+    let begin = async |folder: &Path| {
+        let storage = open(folder, manual());
+        storage.begin_epoch().await.unwrap();
+        let table = table(&storage).await;
+        (storage, table)
+    };
+    let (storage, table) = begin(&own).await;
+    table.append(batch(0..10)).await.unwrap();
+    let early = storage.history().reached();
+    // A copy in the middle of a run, and rows after it.
+    copy(&own, &older);
+    table.append(batch(10..20)).await.unwrap();
+    let late = storage.history().reached();
+    assert_eq!((early.epoch, early.position + 1), (late.epoch, late.position));
+    drop((storage, table));
+    for _ in 0..3 {
+        let (storage, _) = begin(&own).await;
+        assert_eq!(storage.history().lacks(early), None);
+        assert_eq!(storage.history().lacks(late), None);
+    }
+    let (storage, table) = begin(&older).await;
+    for _ in 0..5 {
+        assert_eq!(storage.history().lacks(early), None);
+        let reason = storage.history().lacks(late).unwrap();
+        assert!(reason.contains("rows are lost"), "{reason}");
+        table.append(batch(0..3)).await.unwrap();
+    }
+    assert!(storage.history().reached().position > late.position);
+    // What was seen of the copy is nothing that the folder itself knows.
+    let copied = storage.history().reached();
+    drop((storage, table));
+    assert!(begin(&own).await.0.history().lacks(copied).is_some());
+}
+
+#[tokio::test]
+async fn as_many_epochs_are_known_as_the_limit_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = open(folder.path(), manual());
+    storage.begin_epoch().await.unwrap();
+    let first = storage.history().reached();
+    for _ in 0..EPOCHS_MAX {
+        storage.begin_epoch().await.unwrap();
+    }
+    drop(storage);
+    let history = open(folder.path(), manual()).history();
+    assert_eq!(history.lacks(first), None);
+    assert!(history.lacks(Reached { position: first.position + 2, ..first }).is_some());
 }

@@ -62,7 +62,7 @@ impl Pair {
             Step::Compact => _ = storage.compact(&table).await.unwrap(),
             Step::AddColumn => {
                 let name = format!("c{}", self.columns);
-                storage.add_columns(&table, vec![column(&name, Kind::Huge)]).await.unwrap();
+                storage.add_columns(&table, vec![column(&name, Kind::HUGE)]).await.unwrap();
                 self.columns += 1;
             }
             Step::Reopen => {

@@ -6,8 +6,8 @@ mod scratch;
 
 use std::sync::Arc;
 
-use edgemere_engine::ingest::Input;
-use edgemere_engine::storage::{Error, Options, Receipt, Table};
+use edgemere_engine::ingest::{Input, Mixed};
+use edgemere_engine::storage::{Error, Options, Receipt, Storage, Table};
 use edgemere_engine::{Engine, Rows};
 use scratch::{batch, manual, numbers, open, restless, schema, table};
 
@@ -129,6 +129,8 @@ async fn the_same_bytes_are_the_same_after_columns_were_added() {
             input: Input::Json,
             bytes: bytes.as_bytes(),
             key: Some(key),
+            mixed: Mixed::default(),
+            strict: false,
         };
         engine.put_rows(rows)
     };
@@ -142,4 +144,48 @@ async fn the_same_bytes_are_the_same_after_columns_were_added() {
     let table = engine.storage().table("d", "t").unwrap();
     assert_eq!(table.stats().rows, 2);
     assert_eq!(table.schema().columns.len(), 2, "refused rows changed the columns");
+}
+
+/// A key that is gone would have its rows stored twice when they are sent again.
+#[tokio::test]
+async fn a_key_that_is_lost_or_changed_on_the_disk_is_noticed() {
+    type Shelf = redb::TableDefinition<'static, (u64, u64), &'static [u8]>;
+    let folder = tempfile::tempdir().unwrap();
+    {
+        let storage = open(folder.path(), Options { keys_max: 3, ..manual() });
+        let table = table(&storage).await;
+        for key in ["a", "b", "c", "d"] {
+            once(&table, key, 0).await;
+        }
+        storage.create_table("d", "other", schema()).await.unwrap();
+        storage.drop_table("d", "other").await.unwrap();
+    }
+    // Keys that were forgotten, and those of tables that were dropped, are not missed.
+    drop(open(folder.path(), manual()));
+    let path = folder.path().join("fresh.redb");
+    let whole = std::fs::read(&path).unwrap();
+    for name in ["keys", "key_places"] {
+        for is_removed in [true, false] {
+            let database = redb::Database::open(&path).unwrap();
+            let transaction = database.begin_write().unwrap();
+            {
+                let mut shelf = transaction.open_table(Shelf::new(name)).unwrap();
+                let first = redb::ReadableTable::first(&shelf).unwrap().unwrap();
+                let (key, mut value) = (first.0.value(), first.1.value().to_vec());
+                drop(first);
+                shelf.remove(key).unwrap();
+                if let (false, Some(last)) = (is_removed, value.last_mut()) {
+                    *last ^= 1;
+                    shelf.insert(key, value.as_slice()).unwrap();
+                }
+            }
+            transaction.commit().unwrap();
+            drop(database);
+            let error = Storage::open(folder.path(), manual()).unwrap_err();
+            assert!(matches!(error, Error::Damaged { .. }), "{name} {is_removed}: {error:?}");
+            std::fs::write(&path, &whole).unwrap();
+        }
+    }
+    let storage = open(folder.path(), manual());
+    assert!(once(&table(&storage).await, "d", 0).await.repeated);
 }

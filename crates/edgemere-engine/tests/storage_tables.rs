@@ -176,7 +176,7 @@ async fn every_type_comes_back_from_parquet() {
     let storage = open(scratch.path(), manual());
     let kinds = [
         ("a", Kind::Int),
-        ("b", Kind::Huge),
+        ("b", Kind::HUGE),
         ("c", Kind::Decimal),
         ("d", Kind::Boolean),
         ("e", Kind::Date),

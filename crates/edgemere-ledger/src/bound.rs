@@ -21,6 +21,9 @@ pub const NODE_ID: &str = "node_id";
 /// The attribute that counts how often a node has changed its policy.
 const GENERATION: &str = "generation";
 
+/// The attribute that counts how often an admin has let another data folder, or an older one, be the node.
+const ACCEPTED: &str = "accepted";
+
 /// The attribute with the signature, in hex.
 const SIGNATURE: &str = "signature";
 
@@ -95,6 +98,9 @@ impl Identity {
     /// known of it.
     pub fn bind(&self, kind: &str, attributes: &mut Map<String, Value>, known: Option<&Policy>) {
         let generation = known.map_or(0, generation) + 1;
+        if let Some(accepted) = known.map(accepted).filter(|count| *count > 0) {
+            attributes.insert(ACCEPTED.to_owned(), accepted.into());
+        }
         attributes.insert(NODE_ID.to_owned(), self.id.clone().into());
         attributes.insert(GENERATION.to_owned(), generation.into());
         let signature = self.key.sign(signed_text(kind, attributes).as_bytes());
@@ -114,10 +120,17 @@ impl fmt::Debug for Identity {
 #[must_use]
 pub fn unbound(policy: &Policy) -> Map<String, Value> {
     let mut attributes = policy.attributes().clone();
-    for name in [NODE_ID, SIGNATURE, "position", "date", "ledger"] {
+    for name in [NODE_ID, SIGNATURE, "position", "epoch", "date", "ledger"] {
         attributes.shift_remove(name);
     }
+    attributes.insert(ACCEPTED.to_owned(), (accepted(policy) + 1).into());
     attributes
+}
+
+/// How often an admin has let another data folder, or an older one, be a node.
+#[must_use]
+pub fn accepted(policy: &Policy) -> u64 {
+    policy.attribute(ACCEPTED).and_then(Value::as_u64).unwrap_or_default()
 }
 
 /// Refuses a policy that says to be of a node that has not signed it.

@@ -39,6 +39,21 @@ pub enum Error {
         /// What the value must be, with its article: "a text".
         expected: &'static str,
     },
+    /// A name has a character that nobody sees, or that changes how others are shown.
+    #[error(
+        "the {what} of a policy of type \"{}\" has the invisible character U+{:04X} as its {place}. character",
+        kind.escape_default(), u32::from(*character)
+    )]
+    Invisible {
+        /// The policy's type.
+        kind: String,
+        /// What has it: "name".
+        what: String,
+        /// The character.
+        character: char,
+        /// Where it is, from 1.
+        place: usize,
+    },
     /// A policy with this id is in the ledger already.
     #[error("the ledger has a policy with the id \"{id}\" already")]
     DuplicateId {
@@ -174,17 +189,12 @@ pub enum Error {
         name: String,
     },
     /// A node's data folder is older than the ledger knows it.
-    #[error(
-        "the data folder of the operator \"{name}\" was at {known} and is at {position} now: it is an \
-         older copy of itself, and rows are lost"
-    )]
+    #[error("the operator \"{name}\" is not what it was: {reason}; it is an older copy of itself")]
     Backwards {
         /// The node's name.
         name: String,
-        /// How far it is known to have been.
-        known: u64,
-        /// How far it is.
-        position: u64,
+        /// How that can be seen.
+        reason: String,
     },
     /// The policy says to be of a node that has not signed it, or not last.
     #[error("the policy of the {kind} \"{name}\" is not signed by that node, or an older one")]
@@ -256,6 +266,9 @@ impl Error {
                 "bring the newer data folder back, or take this one as it is for good with \"accept \
                  operator {name}\" on a node of the network"
             )),
+            Self::Invisible { .. } => {
+                Some("names are for people: leave out what they cannot see".to_owned())
+            }
             Self::IsCopy { .. } => Some(
                 "run \"edgemere ledger promote --data DIR\" to make it the network's ledger, or \
                  start the node without the role master"

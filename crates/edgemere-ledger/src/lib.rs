@@ -50,8 +50,9 @@ mod scan;
 mod scope;
 mod snapshot;
 mod view;
+mod visible;
 
-pub use bound::{Identity, NODE_ID, unbound};
+pub use bound::{Identity, NODE_ID, accepted, unbound};
 pub use condition::{Comparison, Condition, Kinds};
 pub use error::Error;
 pub use feed::{Changes, Page};

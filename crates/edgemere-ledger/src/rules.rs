@@ -10,6 +10,7 @@ use md5::{Digest, Md5};
 use serde_json::Value;
 
 use crate::view::View;
+use crate::visible;
 use crate::{Condition, Error, Kinds, Policy};
 
 /// The highest member number of an operator in its cluster; the lowest is 1.
@@ -96,6 +97,7 @@ pub(crate) fn complete(policy: &mut Policy, seen: &Seen<'_>) -> Result<(), Error
     if let Some(rules) = rules {
         check_types(policy, rules)?;
     }
+    visible::check(policy)?;
     policy.prepare();
     check_id(policy, seen)?;
     let Some(rules) = rules else { return Ok(()) };

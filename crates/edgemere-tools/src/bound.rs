@@ -13,6 +13,8 @@ pub enum Ready {
     Command(Bound),
     /// A program of this machine.
     Program(Box<BoundProgram>),
+    /// Nothing: this is the answer.
+    Answer(Value),
 }
 
 impl Ready {
@@ -20,14 +22,14 @@ impl Ready {
     pub fn command(self) -> Option<Bound> {
         match self {
             Self::Command(bound) => Some(bound),
-            Self::Program(_) => None,
+            Self::Program(_) | Self::Answer(_) => None,
         }
     }
 
     /// The program that it is, when it is one.
     pub fn program(self) -> Option<BoundProgram> {
         match self {
-            Self::Command(_) => None,
+            Self::Command(_) | Self::Answer(_) => None,
             Self::Program(bound) => Some(*bound),
         }
     }

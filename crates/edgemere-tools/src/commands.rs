@@ -4,7 +4,7 @@
 use edgemere_command::results::{self, Budget, ResultRows};
 use edgemere_command::sql::ResultColumn;
 use edgemere_command::sync::LedgerAge;
-use edgemere_command::{Error, INTERNAL_MESSAGE, Kind, Principal, Rendered, Request};
+use edgemere_command::{Door, Error, INTERNAL_MESSAGE, Kind, Principal, Rendered, Request};
 use futures_util::stream::BoxStream;
 use mcp_serve::BoxFuture;
 
@@ -46,6 +46,13 @@ pub trait Commands: Send + Sync + 'static {
     /// that is not known.
     fn ledger_age(&self) -> Option<LedgerAge> {
         None
+    }
+
+    /// Whether a command, by its declared name, can ever be carried out there for who asks. A tool of which
+    /// none can is not offered.
+    fn has(&self, command: &str, principal: &Principal) -> bool {
+        let _ = (command, principal);
+        true
     }
 
     /// The name of the node that answers.
@@ -132,6 +139,7 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self { kind: error.kind(), message: error.message(), hint: error.hint() }
+        let hint = error.hint().map(|hint| hint.at(Door::Agent));
+        Self { kind: error.kind(), message: error.message(), hint }
     }
 }

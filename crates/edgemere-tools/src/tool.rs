@@ -39,6 +39,17 @@ pub struct Tool {
     pub(crate) arguments: Arguments,
     pub(crate) work: Work,
     pub(crate) parser: Option<Parser>,
+    pub(crate) row_shape: RowShape,
+}
+
+/// What the rows of an answer are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum RowShape {
+    /// Lists of values, with the columns' names once beside them.
+    #[default]
+    Lists,
+    /// Objects, as EdgeLake's users know them.
+    Objects,
 }
 
 impl Tool {
@@ -49,6 +60,7 @@ impl Tool {
         let bound = match &self.work {
             Work::Command(plan) => plan.bind(arguments).map(Ready::Command),
             Work::Program(line) => line.bind(arguments).map(Box::new).map(Ready::Program),
+            Work::Text(text) => Ok(Ready::Answer(text.clone())),
         };
         match (bound, errors.is_empty()) {
             (bound, true) => bound,
@@ -93,6 +105,8 @@ pub(crate) enum Work {
     Command(Plan),
     /// A program of this machine.
     Program(Line),
+    /// Nothing: the answer is known.
+    Text(Value),
 }
 
 /// What clients may be told of a tool's effects, as MCP's annotations.

@@ -25,6 +25,7 @@ pub struct Toolbox(Arc<Contents>);
 #[derive(Debug)]
 pub(crate) struct Contents {
     pub(crate) testing: bool,
+    pub(crate) instructions: Option<String>,
     pub(crate) tools: Vec<Tool>,
     pub(crate) toolsets: Vec<Toolset>,
     pub(crate) prompts: Vec<Prompt>,
@@ -90,6 +91,11 @@ impl Toolbox {
     /// The resources.
     pub fn resources(&self) -> &[Resource] {
         &self.0.resources
+    }
+
+    /// What agents are told before they call anything, where a file says so.
+    pub fn instructions(&self) -> Option<&str> {
+        self.0.instructions.as_deref()
     }
 
     /// Whether every call is to be logged in full.

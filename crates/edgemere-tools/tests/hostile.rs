@@ -60,7 +60,7 @@ fn harmless(tool: &str) -> Value {
         "sample" => json!({"database": "d", "table": "t", "rows": 5}),
         "sql" | "explain" => json!({"database": "d", "sql": "select 1"}),
         "executeQuery" => json!({"dbms": "d", "sql": "select 1", "data_nodes": "a:1"}),
-        "list_tables" => json!({"database": "d"}),
+        "list_tables" | "list_database_schema" => json!({"database": "d"}),
         "get_schema" | "data_location" => json!({"database": "d", "table": "t"}),
         "dataLocation" | "listColumns" => json!({"dbms": "d", "table": "t"}),
         "getClusterNodeMapping" => json!({"company": "c", "dbms": "d", "table": "t"}),
@@ -72,7 +72,6 @@ fn harmless(tool: &str) -> Value {
         "list_policies" => json!({"type": "x", "where": "a = 1"}),
         "listPolicies" | "getPolicyChildren" => json!({"policyType": "x", "whereCond": "a = 1"}),
         "job_status" | "cancel_job" => json!({"job": 1}),
-        "help" => json!({"topic": "x"}),
         "helpCommand" => json!({"command": "x"}),
         "listCommandsByIndex" => json!({"key": "x"}),
         _ => json!({}),
@@ -80,8 +79,7 @@ fn harmless(tool: &str) -> Value {
 }
 
 fn place(tool: &str, argument: &str) -> Place {
-    let has_sql =
-        matches!(tool, "query" | "sample" | "query_with_increments" | "queryWithIncrement");
+    let has_sql = matches!(tool, "query" | "query_with_increments" | "queryWithIncrement");
     match argument {
         "table" | "time_column" | "timeColumn" if has_sql => Place::Name,
         "select" | "group_by" | "order_by" | "having" | "projections" => Place::Part,
@@ -91,7 +89,7 @@ fn place(tool: &str, argument: &str) -> Place {
         "sql" => Place::Query,
         "nodes" | "data_nodes" => Place::Nodes,
         "limit" | "offset" | "rows" | "job" | "count" | "intervalLength" | "unit" | "timeUnit"
-        | "what" | "status_type" | "mode" => Place::Refused,
+        | "what" | "status_type" | "mode" | "detail" | "stream" | "subset" => Place::Refused,
         "target_node" => Place::Unused,
         _ => Place::Value,
     }
@@ -112,7 +110,8 @@ impl Target<'_> {
         for tool in toolbox.tools() {
             let arguments = harmless(&tool.name).as_object().unwrap().clone();
             let ready = tool.bind(&arguments).unwrap_or_else(|e| panic!("{}: {e}", tool.name));
-            let bound = ready.command().unwrap();
+            // What answers without a command takes nothing that could change one.
+            let Some(bound) = ready.command() else { continue };
             let properties = tool.input_schema["properties"].as_object().unwrap();
             for argument in properties.keys() {
                 targets.push(Target {

@@ -5,9 +5,10 @@ mod ingest;
 use std::time::Duration;
 
 use anyhow::Context;
-use edgemere_command::{Access, Kind, Media, Method};
-use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use edgemere_command::{Access, Door, Hint, Kind, Media, Method};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use reqwest::{RequestBuilder, Response, StatusCode, Url};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -15,7 +16,7 @@ use crate::server::MISSING_HEADER;
 use crate::server::http::limit::ACCESS_HEADER;
 use crate::terminal;
 
-pub(crate) use self::ingest::{Rejected, Stored, Trouble, Upload};
+pub(crate) use self::ingest::{Column, Note, Rejected, Stored, Trouble, Upload};
 
 /// How long a node has to take the call.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -53,6 +54,8 @@ fn callers_access() -> Option<Access> {
 pub(crate) struct Client {
     http: reqwest::Client,
     url: Url,
+    /// In whose words the next step after a failure is said.
+    door: Door,
 }
 
 /// What a node answered.
@@ -75,6 +78,9 @@ pub(crate) struct Question {
     pub(crate) subset: bool,
     /// How many seconds each of them has.
     pub(crate) timeout_s: Option<u64>,
+    /// Whether a program reads the answer, and not a person: rows without a format are JSON then, and
+    /// a table otherwise.
+    pub(crate) for_programs: bool,
 }
 
 impl Client {
@@ -93,7 +99,13 @@ impl Client {
         // Nodes are asked directly: a proxy would not reach this machine's own addresses.
         let http = reqwest::Client::builder().no_proxy().connect_timeout(CONNECT_TIMEOUT);
         let http = http.default_headers(limit.into_iter().collect());
-        Ok(Self { http: http.build().context("cannot make an HTTP client")?, url })
+        let http = http.build().context("cannot make an HTTP client")?;
+        Ok(Self { http, url, door: Door::Cli })
+    }
+
+    /// The same, for callers who come through another door than the command line.
+    pub(crate) fn at_door(self, door: Door) -> Self {
+        Self { door, ..self }
     }
 
     /// Asks, and gives the answer.
@@ -140,6 +152,10 @@ impl Client {
         let request = match method {
             Method::Get => self.get(question),
             Method::Post => self.post(question),
+        };
+        let request = match question.for_programs {
+            true => request,
+            false => request.header(ACCEPT, "text/plain, */*"),
         };
         let timeout = question.timeout_s.map(|s| Duration::from_secs(s) + ANSWER_MARGIN);
         timeout.into_iter().fold(request, RequestBuilder::timeout)
@@ -236,7 +252,10 @@ impl Client {
         // The id is what finds the details in the node's log.
         let id = text("request_id").filter(|_| kind == Kind::Internal);
         let id_hint = id.map(|id| format!("the node's log has it under the request {id}"));
-        Failure { hint: text("hint").or(id_hint), ..Failure::new(kind, message) }
+        // A step that doors say differently is said in the words of this one.
+        let next = error.get("next").and_then(|next| Hint::deserialize(next).ok());
+        let next = next.map(|next| next.at(self.door));
+        Failure { hint: next.or(text("hint")).or(id_hint), ..Failure::new(kind, message) }
     }
 }
 
@@ -260,6 +279,7 @@ mod tests {
             destination: Some("a:1,b:2".into()),
             subset: true,
             timeout_s: Some(3),
+            for_programs: false,
         };
         let url = client().get(&question).build().unwrap().url().to_string();
         assert_eq!(

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::io;
 
-use edgemere_command::{Kind, Span};
+use edgemere_command::{Door, Kind, Span};
 use edgemere_engine::storage;
 
 use crate::server::{BadKey, BadTools, CannotListen, NoAddress, NoKey, NotLoopback};
@@ -41,7 +41,7 @@ impl Failure {
     /// That the text of a command is wrong, with the place in it.
     pub(crate) fn of_command(error: edgemere_command::Error, text: &str) -> Self {
         let place = error.at().map(|at| (text.to_owned(), at));
-        let (kind, hint) = (error.kind(), error.hint());
+        let (kind, hint) = (error.kind(), said(&error));
         Self { kind, message: chain(&anyhow::Error::new(error)), place, hint }
     }
 
@@ -86,7 +86,7 @@ fn chain(error: &anyhow::Error) -> String {
 
 fn classify(error: anyhow::Error) -> (Kind, Option<String>) {
     if let Some(error) = error.downcast_ref::<edgemere_command::Error>() {
-        return (error.kind(), error.hint());
+        return (error.kind(), said(error));
     }
     if error.is::<NotLoopback>() {
         return (Kind::Input, Some(NOT_LOOPBACK_HINT.into()));
@@ -103,6 +103,14 @@ fn classify(error: anyhow::Error) -> (Kind, Option<String>) {
     if error.is::<BadTools>() {
         return (Kind::Input, Some(BAD_TOOLS_HINT.into()));
     }
+    // Whatever it was that the system does not let this user do.
+    let io = error.chain().find_map(|source| source.downcast_ref::<io::Error>());
+    if let Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) =
+        io.map(io::Error::kind)
+        && !error.is::<CannotListen>()
+    {
+        return (Kind::Denied, Some(NO_PERMISSION_HINT.into()));
+    }
     if error.is::<CannotListen>() {
         return (Kind::Unavailable, Some(listen_hint(&error)));
     }
@@ -113,8 +121,16 @@ fn classify(error: anyhow::Error) -> (Kind, Option<String>) {
             Err(error) => error.downcast::<storage::Error>().map(edgemere_command::Error::from),
         },
     };
-    error.map_or((Kind::Internal, None), |error| (error.kind(), error.hint()))
+    error.map_or((Kind::Internal, None), |error| (error.kind(), said(&error)))
 }
+
+/// The next step, in the words of the command line.
+fn said(error: &edgemere_command::Error) -> Option<String> {
+    error.hint().map(|hint| hint.at(Door::Cli))
+}
+
+const NO_PERMISSION_HINT: &str =
+    "run it as the user that the folder belongs to, or name another folder with --data DIR";
 
 const NOT_LOOPBACK_HINT: &str = "use an address of this machine alone, as 127.0.0.1: a node has no way yet to tell callers \
      from other machines apart";
@@ -161,6 +177,20 @@ mod tests {
         assert_eq!(failure.kind, Kind::Unavailable);
         assert_eq!(failure.message, "cannot start: the ledger in \"data\" is in use");
         assert!(failure.hint.is_some());
+    }
+
+    #[test]
+    fn what_the_system_does_not_let_the_user_do_is_denied() {
+        let cause = io::Error::from(io::ErrorKind::PermissionDenied);
+        let failure = Failure::of(anyhow::Error::new(cause).context("cannot create \"/x\""));
+        assert_eq!(failure.kind, Kind::Denied);
+        assert!(failure.hint.unwrap().contains("--data DIR"));
+        let ledger = edgemere_ledger::Error::Io {
+            action: "open",
+            path: "/x".into(),
+            source: io::ErrorKind::PermissionDenied.into(),
+        };
+        assert_eq!(Failure::of(ledger.into()).kind, Kind::Denied);
     }
 
     #[test]

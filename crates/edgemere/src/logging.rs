@@ -29,7 +29,25 @@ pub(crate) fn filter(text: &str) -> Result<EnvFilter, String> {
     if is_word && !is_level {
         return Err(wrong());
     }
-    EnvFilter::try_new(format!("{text}{}", quiet(text))).map_err(|_| wrong())
+    EnvFilter::try_new(format!("{text}{}{}", quiet(text), without_libraries(text)))
+        .map_err(|_| wrong())
+}
+
+/// Libraries that say hundreds of lines of every query.
+const LIBRARIES: [&str; 5] = ["datafusion", "sqlparser", "h2", "hyper", "tower"];
+
+/// Whoever wants to see what happens means this program: libraries say no more than their news, unless they
+/// are named.
+fn without_libraries(text: &str) -> String {
+    let is_detailed = |part: &str| {
+        let level = part.trim().parse::<LevelFilter>().ok().filter(|_| !part.trim().is_empty());
+        level.is_some_and(|level| level > LevelFilter::INFO)
+    };
+    if !text.split(',').any(is_detailed) {
+        return String::new();
+    }
+    let others = LIBRARIES.iter().filter(|library| !text.contains(**library));
+    others.map(|library| format!(",{library}=info")).collect()
 }
 
 /// The MCP library tells of every request as if it were news, and warns of whatever a client does wrong;
@@ -51,6 +69,19 @@ mod tests {
             assert_eq!(quiet(text), added, "{text}");
         }
         assert_eq!(quiet("warn,rmcp=debug"), "");
+    }
+
+    #[test]
+    fn details_are_of_this_program_unless_a_library_is_named() {
+        for (text, expected) in [
+            ("info", ""),
+            ("warn,edgemere=debug", ""),
+            ("debug", ",datafusion=info,sqlparser=info,h2=info,hyper=info,tower=info"),
+            ("TRACE,sqlparser=debug", ",datafusion=info,h2=info,hyper=info,tower=info"),
+        ] {
+            assert_eq!(without_libraries(text), expected, "{text}");
+            assert!(filter(text).is_ok(), "{text}");
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub struct Catalog {
     pub(crate) prompts: Vec<(Prompt, Arc<dyn GetPrompt>)>,
     pub(crate) resources: Vec<Arc<dyn Resources>>,
     pub(crate) completions: Vec<Arc<dyn Complete>>,
+    pub(crate) instructions: Option<String>,
 }
 
 impl Catalog {
@@ -32,6 +33,15 @@ impl Catalog {
     pub fn tool(mut self, tool: Tool, code: impl CallTool) -> Self {
         self.tools.retain(|(other, _)| other.name != tool.name);
         self.tools.push((tool, Arc::new(code)));
+        self
+    }
+
+    /// What clients are told before they call anything, in the place of what the
+    /// [`Identity`](crate::Identity) says. Where only some tools are offered, sentences that name others
+    /// are left out.
+    #[must_use]
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.instructions = Some(text.into());
         self
     }
 

@@ -108,11 +108,12 @@ impl Core {
         changes.iter().for_each(|change: &Change| self.hub.tell(change));
     }
 
-    /// What a client is told when it begins.
-    pub(crate) fn config(&self) -> ServerConfig {
+    /// What a client of a toolset, or of all tools, is told when it begins.
+    pub(crate) fn config(&self, toolset: Option<&str>) -> ServerConfig {
         let mut config = ServerConfig::new(self.capabilities());
         config.server_info = self.implementation.clone();
-        config.instructions.clone_from(&self.identity.instructions);
+        let own = || self.identity.instructions.clone();
+        config.instructions = self.offer().instructions(toolset).or_else(own);
         config
     }
 

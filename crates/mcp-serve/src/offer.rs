@@ -23,6 +23,7 @@ pub(crate) struct Offer {
     gets: HashMap<String, (Prompt, Arc<dyn GetPrompt>)>,
     pub(crate) resources: Vec<Arc<dyn Resources>>,
     pub(crate) completions: Vec<Arc<dyn Complete>>,
+    instructions: Option<String>,
 }
 
 /// A tool as it is called.
@@ -35,8 +36,16 @@ struct Entry {
 
 impl Offer {
     pub(crate) fn new(generation: u64, catalog: Catalog) -> Self {
-        let Catalog { tools, toolsets, aliases, missing, prompts, resources, completions } =
-            catalog;
+        let Catalog {
+            tools,
+            toolsets,
+            aliases,
+            missing,
+            prompts,
+            resources,
+            completions,
+            instructions,
+        } = catalog;
         Self {
             generation,
             tools: tools.iter().map(|(tool, _)| wire::tool(tool)).collect(),
@@ -55,12 +64,24 @@ impl Offer {
                 .collect(),
             resources,
             completions,
+            instructions,
         }
     }
 
     /// Whether there is such a toolset.
     pub(crate) fn has_toolset(&self, name: &str) -> bool {
         self.toolsets.contains_key(name)
+    }
+
+    /// What a client of a toolset, or of all tools, is told before it calls anything: no sentence names a
+    /// tool that it does not have.
+    pub(crate) fn instructions(&self, toolset: Option<&str>) -> Option<String> {
+        let text = self.instructions.as_ref()?;
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+        let is_hidden = |word: &str| self.calls.contains_key(word) && !self.is_in(toolset, word);
+        let is_shown = |sentence: &&str| !sentence.split(|c: char| !is_part(c)).any(is_hidden);
+        let shown: String = text.split_inclusive(". ").filter(is_shown).collect();
+        Some(shown.trim().to_owned()).filter(|text| !text.is_empty())
     }
 
     /// The tools of a toolset, or all.
@@ -144,5 +165,54 @@ impl std::fmt::Debug for Offer {
             .field("tools", &self.calls.keys())
             .field("prompts", &self.gets.keys())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Call, Outcome};
+
+    fn catalog() -> Catalog {
+        let code = |_: Call| async { Ok(Outcome::text("")) };
+        Catalog::new()
+            .tool(crate::Tool::new("find", "finds"), code)
+            .tool(crate::Tool::new("ask_more", "asks"), code)
+            .toolset("few", ["find"])
+            .instructions("Start with find. Then ask_more tells the rest. Be brief.")
+    }
+
+    #[test]
+    fn no_sentence_names_a_tool_that_is_not_served() {
+        let offer = Offer::new(1, catalog());
+        let all = "Start with find. Then ask_more tells the rest. Be brief.";
+        assert_eq!(offer.instructions(None).as_deref(), Some(all));
+        assert_eq!(offer.instructions(Some("few")).as_deref(), Some("Start with find. Be brief."));
+        assert_eq!(Offer::new(1, Catalog::new()).instructions(None), None);
+    }
+
+    #[test]
+    fn a_schema_is_listed_without_what_some_clients_cannot_read() {
+        let schema = serde_json::json!({
+            "type": "object",
+            "properties": {
+                "additionalProperties": { "type": "string" },
+                "a": { "type": "object", "additionalProperties": false },
+                "b": { "type": "object", "additionalProperties": { "type": "string" } },
+            },
+            "additionalProperties": false,
+        });
+        let mut tool = crate::Tool::new("find", "finds");
+        tool.input_schema = schema.as_object().unwrap().clone();
+        let listed = serde_json::to_value(&*wire::tool(&tool).input_schema).unwrap();
+        let expected = serde_json::json!({
+            "type": "object",
+            "properties": {
+                "additionalProperties": { "type": "string" },
+                "a": { "type": "object" },
+                "b": { "type": "object", "additionalProperties": { "type": "string" } },
+            },
+        });
+        assert_eq!(listed, expected);
     }
 }

@@ -31,12 +31,30 @@ pub(crate) fn tool(tool: &Tool) -> rmcp::model::Tool {
     wire.name = tool.name.clone().into();
     wire.title.clone_from(&tool.title);
     wire.description = tool.description.clone().map(Into::into);
-    wire.input_schema = Arc::new(tool.input_schema.clone());
+    wire.input_schema = Arc::new(open(tool.input_schema.clone()));
     wire.output_schema = tool.output_schema.clone().map(Arc::new);
     wire.annotations = annotations(&tool.annotations);
     wire.icons = icons(&tool.icons);
     wire.meta = meta(tool.meta.clone());
     wire
+}
+
+/// A schema without `additionalProperties: false`. Whoever answers a call refuses unknown arguments all the
+/// same; but some clients cannot read the key, and load no tool that has it.
+fn open(mut schema: Map<String, Value>) -> Map<String, Value> {
+    schema.retain(|key, value| key != "additionalProperties" || *value != Value::Bool(false));
+    for value in schema.values_mut() {
+        opened(value);
+    }
+    schema
+}
+
+fn opened(value: &mut Value) {
+    match value {
+        Value::Object(object) => *object = open(std::mem::take(object)),
+        Value::Array(values) => values.iter_mut().for_each(opened),
+        _ => {}
+    }
 }
 
 fn annotations(hints: &Annotations) -> Option<ToolAnnotations> {

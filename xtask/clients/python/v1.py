@@ -23,7 +23,7 @@ def plain(value):
 async def opened(settings):
     match settings["transport"]:
         case "stdio":
-            server = StdioServerParameters(command=settings["command"], args=settings["args"], cwd=settings["cwd"])
+            server = StdioServerParameters(command=settings["command"], args=settings["args"], cwd=settings["cwd"], env=settings.get("env"))
             transport = stdio_client(server)
         case "http":
             transport = streamable_http_client(settings["url"])

@@ -22,7 +22,7 @@ def plain(value):
 async def opened(settings):
     match settings["transport"]:
         case "stdio":
-            server = StdioServerParameters(command=settings["command"], args=settings["args"], cwd=settings["cwd"])
+            server = StdioServerParameters(command=settings["command"], args=settings["args"], cwd=settings["cwd"], env=settings.get("env"))
         case "http":
             server = settings["url"]
         case "sse":

@@ -138,7 +138,7 @@ class Walk:
         agent = self.agent
         check(f"connected with {agent.protocol}", agent.protocol == self.settings["protocol"], agent.protocol)
         check("the server says who it is", agent.server["name"] == "edgemere", agent.server)
-        check("the server says how to begin", "list_tables" in (agent.instructions or ""), agent.instructions)
+        check("the server says how to begin", "list_database_schema" in (agent.instructions or ""), agent.instructions)
         if agent.can_ping:
             await agent.ping()
             check("ping", True)
@@ -153,9 +153,11 @@ class Walk:
         check("the database is there", self.database in databases, databases)
         tables = await self.value("list_tables", database=self.database)
         check("the table is there", self.table in tables, tables)
-        columns = await self.value("get_schema", database=self.database, table=self.table)
-        names = [column["name"] for column in columns]
-        check("the columns are there", {"timestamp", "value", "device_name", "n"} <= set(names), names)
+        schema = await self.value("get_schema", database=self.database, table=self.table)
+        names = [column["name"] for column in schema["columns"]]
+        check("the columns are there", set(names) == {"timestamp", "value", "device_name", "n"}, names)
+        check("so are rows, times and nodes", schema["rows"] == self.rows and schema["time"]["from"] and schema["nodes"], schema)
+        check("and it is short", len(json.dumps(schema)) < 1024, schema)
 
     async def others(self):
         """Every tool that nothing else needs. Clients refuse answers that are not as the tool's schema says."""
@@ -179,7 +181,7 @@ class Walk:
         provenance = page["provenance"]
         check("all nodes answered", sorted(provenance["answered"]) == self.settings["nodes"], provenance)
         check("all rows were read", provenance["rows_scanned"] == self.rows, provenance)
-        check("nobody is missing", provenance["complete"] and provenance["missing"] == [], provenance)
+        check("nobody is missing", provenance["complete"] and "missing" not in provenance, provenance)
 
     async def pages(self):
         sql = f"select n, device_name, value from {self.table} order by n"

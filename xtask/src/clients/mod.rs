@@ -5,7 +5,9 @@
 //! 2  python      both lines of the official Python package, on every transport
 //! 3  typescript  both lines of the official TypeScript packages, on every transport
 //! 4  inspector   the Inspector, as a command
-//! 5  conformance what of MCP's own suite needs no fixtures
+//! 5  frameworks  openai-agents, langchain-mcp-adapters, fastmcp, google-genai and pydantic-ai: whether each
+//!               loads every tool, and a call
+//! 6  conformance what of MCP's own suite needs no fixtures
 //! ```
 //!
 //! What an agent does with them is in `xtask/clients`: discover, query, page, export, watch, stream,
@@ -49,12 +51,18 @@ struct Client {
 
 const ALL: &[Transport] = &[Transport::Stdio, Transport::Remote, Transport::Http, Transport::Sse];
 
+/// What only looks at the list of tools, and at a call, needs no more than one way in and one out.
+const FEW: &[Transport] = &[Transport::Stdio, Transport::Http];
+
 const CLIENTS: &[Client] = &[
     Client { name: "python1", transports: ALL, drive: python::first },
     Client { name: "python2", transports: ALL, drive: python::second },
+    Client { name: "frames", transports: &[Transport::Http], drive: python::frames },
     Client { name: "typescript1", transports: ALL, drive: typescript::first },
     Client { name: "typescript2", transports: ALL, drive: typescript::second },
     Client { name: "inspector", transports: ALL, drive: inspector::drive },
+    Client { name: "frameworks1", transports: FEW, drive: python::first_frameworks },
+    Client { name: "frameworks2", transports: FEW, drive: python::second_frameworks },
     Client { name: "conformance", transports: &[Transport::Http], drive: conform },
 ];
 

@@ -108,6 +108,11 @@ impl Stage {
         format!("{}/{path}", self.query.url())
     }
 
+    /// Where the query node's REST service is.
+    pub(super) fn rest_url(&self) -> String {
+        self.query.url()
+    }
+
     /// What starts a server on stdin and stdout.
     pub(super) fn args(&self, transport: Transport) -> Vec<String> {
         let (data, node) = (self.own.path().join("data").display().to_string(), self.query.url());
@@ -179,7 +184,7 @@ fn calls() -> Value {
         ["node_status", {}],
         ["server_info", {}],
         ["job_status", {}],
-        ["help", { "topic": "get columns" }],
+        ["help", {}],
     ])
 }
 

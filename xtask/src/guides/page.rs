@@ -16,6 +16,7 @@
 //! | `<!-- guide: retry -->` | a command that only reads is repeated until it prints what the page says |
 //! | `<!-- guide: fails -->` | the commands must fail |
 //! | `<!-- guide: skip REASON -->` | the block is not run |
+//! | `<!-- guide: tested by FILE -->` | the page has nothing to run: a test reads it |
 //! | `<!-- guide: stop -->` | the servers of the page end here |
 //! | `<!-- guide: hidden` … `-->` | the lines between are commands that the page does not show |
 
@@ -87,6 +88,10 @@ pub(crate) fn steps(text: &str) -> Result<Vec<Step>> {
             let place = || format!("line {number}");
             match comment.strip_suffix("-->").map(str::trim) {
                 Some("stop") => steps.push(Step { line: number, action: Action::Stop }),
+                Some(words) if words.starts_with("tested by ") => {
+                    steps
+                        .push(Step { line: number, action: Action::Skip { reason: words.into() } });
+                }
                 Some(words) => directive = read_directive(words).with_context(place)?,
                 None if comment.trim() == "hidden" => {
                     let hidden: Vec<(usize, &str)> =

@@ -8,7 +8,8 @@ use serde::Deserialize;
 
 use crate::replay::{form::Form, same::same};
 
-const DIFFERENCES: &str = include_str!("../../replay/differences.toml");
+/// The list as it is written.
+pub(crate) const SOURCE: &str = include_str!("../../replay/differences.toml");
 
 /// All that differs on purpose.
 #[derive(Debug, Deserialize)]
@@ -49,7 +50,7 @@ pub(crate) struct Difference {
 
 impl Differences {
     pub(crate) fn load() -> Result<Self> {
-        toml::from_str(DIFFERENCES).context("differences.toml")
+        toml::from_str(SOURCE).context("differences.toml")
     }
 
     pub(crate) fn find(&self, id: &str) -> Option<&Difference> {

@@ -22,6 +22,7 @@ mod exchange;
 mod form;
 mod masks;
 pub(crate) mod mcp;
+pub(crate) mod page;
 mod ports;
 mod report;
 mod rows;

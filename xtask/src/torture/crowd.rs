@@ -65,10 +65,22 @@ impl<'a> Crowd<'a> {
 
     /// Does something while all of them are at work.
     pub(super) fn around<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.with_writers(2, work)
+    }
+
+    /// The same with writers of the first operator alone, while the other is not itself: what an impostor
+    /// acknowledges is nobody's.
+    pub(super) fn beside<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.with_writers(1, work)
+    }
+
+    fn with_writers<T>(&self, writers: usize, work: impl FnOnce() -> Result<T>) -> Result<T> {
         self.introduce("w0")?;
+        let may_introduce = writers > 1;
         let result = thread::scope(|scope| {
-            let first = scope.spawn(|| self.write(0));
-            let second = scope.spawn(|| self.write(1));
+            let writers: Vec<_> = (0..writers)
+                .map(|index| scope.spawn(move || self.write(index, may_introduce)))
+                .collect();
             scope.spawn(|| {
                 self.read("reader", |dice, statement| {
                     let of = if dice.below(2) == 0 { Of::Network } else { Of::Subset };
@@ -79,7 +91,7 @@ impl<'a> Crowd<'a> {
             let result = work();
             self.is_over.store(true, Ordering::SeqCst);
             // A failure is in the score already.
-            let _ = (first.join(), second.join());
+            writers.into_iter().for_each(|writer| drop(writer.join()));
             result
         });
         self.is_over.store(false, Ordering::SeqCst);
@@ -138,7 +150,7 @@ impl<'a> Crowd<'a> {
         (acknowledged, sent)
     }
 
-    fn write(&self, index: usize) {
+    fn write(&self, index: usize, may_introduce: bool) {
         let Some(&operator) = self.operators.get(index) else { return };
         let mut dice = Dice::of(self.seed, &format!("writer {index}"));
         while self.goes_on() {
@@ -154,10 +166,15 @@ impl<'a> Crowd<'a> {
             let is_full = locked(&self.library)
                 .get(table)
                 .is_some_and(|books| books.sent.len() > BATCHES_MAX);
+            // A new table is made on both operators, so only while both are themselves.
+            if is_full && !may_introduce {
+                return;
+            }
             if is_full && index == 0 && self.introduce(&format!("w{}", tables.len())).is_err() {
                 return;
             }
-            thread::sleep(PAUSE);
+            // One table has to do for all of the time otherwise.
+            thread::sleep(if may_introduce { PAUSE } else { PAUSE * 6 });
         }
     }
 

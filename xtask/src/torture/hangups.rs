@@ -6,7 +6,7 @@ use std::{
     net::{Shutdown, SocketAddr},
     sync::Mutex,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::Result;
@@ -22,8 +22,8 @@ use super::{
     wire::{connect, request},
 };
 
-/// How many hang up at the same time.
-const AT_ONCE: u64 = 4;
+/// How many hang up at the same time: the more there are, the longer each of them takes.
+const AT_ONCE: u64 = 12;
 
 /// The batch that an honest writer stores on the first operator, and that of the one who hangs up.
 const HONEST: u64 = 1;
@@ -35,7 +35,7 @@ pub(super) fn run(run: &Run, score: &Score) -> Result<()> {
     let [one, two, query] = nodes;
     let crowd = Crowd::new(score, [one, two], query, run.seed);
     let library = Mutex::new(Library::new());
-    let (writers, readers) = (run.count(300, 40), run.count(120, 16));
+    let (writers, readers) = (run.count(600, 60), run.count(120, 24));
     crowd.around(|| {
         thread::scope(|scope| {
             let threads: Vec<_> = (0..AT_ONCE)
@@ -82,9 +82,13 @@ fn write(
 ) {
     let mut books = Books::default();
     books.sent.extend([HONEST, HUNG_UP]);
+    let begun = Instant::now();
     if ask::put(one, table, &model::csv(HONEST), &format!("{table}-1")).is_ok() {
         books.acknowledged.insert(HONEST);
     }
+    // How long a new table takes on this machine now, from the first byte until it is announced: who hangs
+    // up within that time does so before, while and after the rows are stored and the table is announced.
+    let whole = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
     let key = format!("{table}-2");
     let body = model::csv(HUNG_UP);
     let headers = [("content-type", "text/csv"), ("idempotency-key", key.as_str())];
@@ -94,7 +98,7 @@ fn write(
     let sent = if dice.below(4) == 0 { dice.index(bytes.len()) } else { bytes.len() };
     if let Ok(mut stream) = connect(two) {
         let _ = stream.write_all(bytes.get(..sent).unwrap_or(&bytes));
-        let most = if dice.below(2) == 0 { 4_000 } else { 25_000 };
+        let most = if dice.below(3) == 0 { 2_000 } else { whole.clamp(2_000, 1_000_000) };
         thread::sleep(Duration::from_micros(dice.below(most)));
         let _ = stream.shutdown(Shutdown::Both);
     }

@@ -50,7 +50,7 @@ fn one(scene: &mut Scene, wrong: Wrong, run: &Run, score: &Score, what: &str) ->
     let crowd =
         Crowd::new(score, [scene.one.http(), scene.two.http()], scene.query.http(), run.seed);
     crowd.introduce("o")?;
-    let (own, older) = (scene.root().join("own"), scene.root().join("older"));
+    let older = scene.root().join("older");
     scene.two.stop()?;
     copy_folder(&scene.two.data, &older)?;
     scene.two.must_start()?;
@@ -62,6 +62,20 @@ fn one(scene: &mut Scene, wrong: Wrong, run: &Run, score: &Score, what: &str) ->
     let _ = ask::command(scene.two.http(), &flush);
     whole(score, scene.query.http(), Of::Network, "o", &books, HEALING)?;
 
+    crowd.beside(|| replaced(scene, wrong, run, &books, score, what))?;
+    crowd.settle()
+}
+
+/// The second operator is something else for a while, and then itself again.
+fn replaced(
+    scene: &mut Scene,
+    wrong: Wrong,
+    run: &Run,
+    books: &Books,
+    score: &Score,
+    what: &str,
+) -> Result<()> {
+    let (own, older) = (scene.root().join("own"), scene.root().join("older"));
     score.tried();
     let is_stopped = scene.two.stop()?;
     if !is_stopped {
@@ -78,11 +92,11 @@ fn one(scene: &mut Scene, wrong: Wrong, run: &Run, score: &Score, what: &str) ->
         Start::Refused(_) => score.refused(),
         Start::Died(told) => score.violation(Fault::Died, format!("{what}: {told}")),
     }
-    question(scene, &books, score, what)?;
+    question(scene, books, score, what)?;
     drop(impostor.take());
     back(scene, wrong, &own)?;
     match scene.two.start()? {
-        Start::Ready => whole(score, scene.query.http(), Of::Network, "o", &books, HEALING)?,
+        Start::Ready => whole(score, scene.query.http(), Of::Network, "o", books, HEALING)?,
         Start::Refused(told) | Start::Died(told) => {
             let told = format!("{what}: the true operator does not start any more: {told}");
             score.violation(Fault::Lost, told);

@@ -215,7 +215,7 @@ pub(crate) enum Certificate {
 }
 
 impl Api {
-    pub(crate) fn run(self, store: &mut Store) -> Answer {
+    pub(crate) fn run(self, store: &Store) -> Answer {
         match self {
             Self::Deploy(redeploy) => deploy(store, "definition", None, &redeploy),
             Self::Definition(command) => command.run(store),
@@ -233,14 +233,17 @@ impl Api {
 }
 
 /// Deploys one, or all that there are.
-fn deploy(store: &mut Store, kind: &str, name: Option<String>, redeploy: &Redeploy) -> Answer {
-    let names = name.map_or_else(|| names(&store.list(kind)), |name| vec![name]);
+fn deploy(store: &Store, kind: &str, name: Option<String>, redeploy: &Redeploy) -> Answer {
+    let names = match name {
+        Some(name) => vec![name],
+        None => names(&store.list(kind)?),
+    };
     let deployed = names.iter().map(|name| store.put(kind, name, redeploy.fields()));
     deployed.collect::<Result<Vec<_>, _>>().map(Value::Array)
 }
 
 impl Definition {
-    fn run(self, store: &mut Store) -> Answer {
+    fn run(self, store: &Store) -> Answer {
         const KIND: &str = "definition";
         match self {
             Self::Deploy { http_api_definition_name, redeploy } => {
@@ -248,7 +251,7 @@ impl Definition {
             }
             Self::Get(version) => store.get(KIND, &version.id).map(|found| version.of(found)),
             Self::List { project, id } => {
-                let all = store.list(KIND).into_iter();
+                let all = store.list(KIND)?.into_iter();
                 let is_it =
                     |one: &Value| id.as_ref().is_none_or(|id| one.get("name") == Some(&json!(id)));
                 let found: Vec<Value> = all.filter(is_it).collect();
@@ -271,7 +274,7 @@ impl Version {
 }
 
 impl Deployment {
-    fn run(self, store: &mut Store) -> Answer {
+    fn run(self, store: &Store) -> Answer {
         const KIND: &str = "deployment";
         match self {
             Self::Deploy { host_or_site, redeploy } => deploy(store, KIND, host_or_site, &redeploy),
@@ -280,7 +283,7 @@ impl Deployment {
                 Ok(json!({ "deployment": found, "project": site.project.project }))
             }
             Self::List { project, definition } => Ok(json!({
-                "deployments": store.list(KIND),
+                "deployments": store.list(KIND)?,
                 "project": project.project,
                 "definition": definition,
             })),
@@ -290,11 +293,11 @@ impl Deployment {
 }
 
 impl Domain {
-    fn run(self, store: &mut Store) -> Answer {
+    fn run(self, store: &Store) -> Answer {
         const KIND: &str = "domain";
         match self {
             Self::Get { project } => {
-                let all = store.list(KIND).into_iter();
+                let all = store.list(KIND)?.into_iter();
                 Ok(all.filter(|one| one.get("project") == Some(&json!(project))).collect())
             }
             Self::New { project, domain_name } => {

@@ -127,7 +127,7 @@ pub(crate) enum Mode {
 }
 
 impl App {
-    pub(crate) fn run(self, store: &mut Store) -> Answer {
+    pub(crate) fn run(self, store: &Store) -> Answer {
         match self {
             Self::New { application_name, language } => {
                 let name = application_name.unwrap_or_else(|| "app".to_owned());
@@ -148,9 +148,9 @@ impl App {
 
 impl Components {
     /// Does something with each of them that there is.
-    pub(crate) fn each(&self, store: &mut Store, fields: Value) -> Answer {
+    pub(crate) fn each(&self, store: &Store, fields: Value) -> Answer {
         let names = match self.component_name.is_empty() {
-            true => names(&store.list("component")),
+            true => names(&store.list("component")?),
             false => self.component_name.clone(),
         };
         let changed = names.iter().map(|name| store.change("component", name, fields.clone()));

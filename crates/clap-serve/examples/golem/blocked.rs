@@ -3,7 +3,10 @@
 use clap::Subcommand;
 use clap_serve::{CommandExt, Effect};
 
-use crate::store::{Answer, Store, mark};
+use crate::{
+    services,
+    store::{Answer, Store, mark},
+};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Profile {
@@ -88,7 +91,11 @@ pub(crate) enum Grant {
 pub(crate) enum Server {
     /// Runs the services until they are stopped
     #[command(effect = Effect::Write)]
-    Run,
+    Run {
+        /// The port; 0 is any free one
+        #[arg(long, default_value_t = 9881)]
+        port: u16,
+    },
     /// Removes what the services stored
     #[command(effect = Effect::Destructive)]
     Clean,
@@ -113,10 +120,10 @@ impl Grant {
 }
 
 impl Server {
-    pub(crate) fn run(self, store: &mut Store) -> Answer {
+    pub(crate) fn run(self) -> Answer {
         match self {
-            Self::Run => mark("server run"),
-            Self::Clean => store.clear("service"),
+            Self::Run { port } => mark("server run").and_then(|_| services::run(port)),
+            Self::Clean => Store::open()?.clear("service"),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     store::Store, worker::Worker,
 };
 
-/// Manages applications of components and workers, in a store of the working folder
+/// Manages applications of components and workers, which its services hold
 #[derive(Debug, Parser)]
 #[command(name = "golem", version, propagate_version = false)]
 pub(crate) struct Golem {
@@ -159,21 +159,20 @@ impl Group {
     fn run(self, sensitive: bool) -> Answer {
         let store = Store::open;
         match self {
-            Self::App(command) => command.run(&mut store()?),
-            Self::Component(command) => command.run(&mut store()?),
-            // Some of them never end: they must not hold the store.
+            Self::App(command) => command.run(&store()?),
+            Self::Component(command) => command.run(&store()?),
             Self::Worker(command) => command.run(sensitive),
-            Self::AgentType(AgentType::List) => Ok(Value::Array(store()?.list("agent type"))),
+            Self::AgentType(AgentType::List) => store()?.list("agent type").map(Value::Array),
             Self::AgentType(AgentType::Get { agent_type_name }) => {
                 store()?.get("agent type", &agent_type_name)
             }
-            Self::Api(command) => command.run(&mut store()?),
-            Self::Plugin(command) => command.run(&mut store()?),
-            Self::Cloud(command) => command.run(&mut store()?),
+            Self::Api(command) => command.run(&store()?),
+            Self::Plugin(command) => command.run(&store()?),
+            Self::Cloud(command) => command.run(&store()?),
             Self::Profile(command) => command.run(),
             Self::Account(command) => command.run(),
             Self::Grant(command) => command.run(),
-            Self::Server(command) => command.run(&mut store()?),
+            Self::Server(command) => command.run(),
             Self::Completion { shell } => Ok(json!({ "script": format!("# for {shell:?}") })),
         }
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     component::Installed,
-    store::{Answer, Store, mark},
+    store::{Answer, Store, mark, named},
 };
 
 #[derive(Debug, Subcommand)]
@@ -176,7 +176,7 @@ pub(crate) enum Token {
 }
 
 impl Cloud {
-    pub(crate) fn run(self, store: &mut Store) -> Answer {
+    pub(crate) fn run(self, store: &Store) -> Answer {
         match self {
             Self::Project(command) => command.run(store),
             Self::Account(command) => mark(&format!("cloud account {command:?}")),
@@ -186,16 +186,14 @@ impl Cloud {
 }
 
 impl Project {
-    fn run(self, store: &mut Store) -> Answer {
+    fn run(self, store: &Store) -> Answer {
         const KIND: &str = "project";
         match self {
             Self::New { project_name, description } => {
                 store.put(KIND, &project_name, json!({ "description": description }))
             }
-            Self::List { project_name: None } => Ok(Value::Array(store.list(KIND))),
-            Self::List { project_name: Some(name) } => {
-                Ok(Value::Array(store.get(KIND, &name).into_iter().collect()))
-            }
+            Self::List { project_name: None } => store.list(KIND).map(Value::Array),
+            Self::List { project_name: Some(name) } => Ok(named(store.list(KIND)?, &name)),
             Self::GetDefault => Ok(json!({ "name": "default" })),
             Self::Grant { .. } => mark("cloud project grant"),
             Self::Policy(command) => mark(&format!("cloud project policy {command:?}")),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     app::{Building, Components, Redeploy, Updating, word},
-    store::{Answer, Store},
+    store::{Answer, Store, named},
 };
 
 const TEMPLATES: [&str; 4] = ["rust", "rust/http", "ts", "python"];
@@ -176,7 +176,7 @@ pub(crate) struct Settings {
 }
 
 impl Component {
-    pub(crate) fn run(self, store: &mut Store) -> Answer {
+    pub(crate) fn run(self, store: &Store) -> Answer {
         match self {
             Self::New { component_template, component_name } => {
                 let fields = json!({ "template": component_template, "version": 0 });
@@ -194,11 +194,8 @@ impl Component {
                 let fields = json!({ "dependency": target.text(), "dependency_type": kind });
                 store.change("component", &component_name, fields)
             }
-            Self::List { component_name: None } => Ok(Value::Array(store.list("component"))),
-            Self::List { component_name: Some(name) } => {
-                let found = store.get("component", &name);
-                Ok(Value::Array(found.into_iter().collect()))
-            }
+            Self::List { component_name: None } => store.list("component").map(Value::Array),
+            Self::List { component_name: Some(name) } => Ok(named(store.list("component")?, &name)),
             Self::Get { component_name, version } => {
                 let mut record = store.get("component", &component_name)?;
                 if let (Some(version), Some(record)) = (version, record.as_object_mut()) {
@@ -226,7 +223,7 @@ impl Target {
 }
 
 impl Installed {
-    pub(crate) fn run(self, store: &mut Store, kind: &str) -> Answer {
+    pub(crate) fn run(self, store: &Store, kind: &str) -> Answer {
         match self {
             Self::Install { name, plugin_name, plugin_version, settings } => {
                 let id = format!("{name}/{plugin_name}");
@@ -235,7 +232,7 @@ impl Installed {
                 store.put(kind, &id, settings.fields())
             }
             Self::Get { name, version: _ } => {
-                let all = store.list(kind).into_iter();
+                let all = store.list(kind)?.into_iter();
                 Ok(all.filter(|one| one.get("in").is_some_and(|it| *it == *name)).collect())
             }
             Self::Update { name, installation_id, settings } => {

@@ -8,8 +8,9 @@
 //! golem --serve=stdio                     for agents that start it themselves
 //! ```
 //!
-//! Its commands work on a small store in the working folder, so that what they answer can be checked.
-//! `demo.sh` beside it walks through a session with curl.
+//! Its commands ask the services that `golem server run` runs, over HTTP: components are records of them,
+//! and workers are shopping carts that can be invoked. `demo.sh` beside it walks through a session with
+//! curl, `demo-with-services.sh` through one with the services.
 
 mod api;
 mod app;
@@ -17,7 +18,9 @@ mod blocked;
 mod cli;
 mod cloud;
 mod component;
+mod invoke;
 mod plugin;
+mod services;
 mod store;
 mod worker;
 
@@ -55,6 +58,7 @@ const CALL_TIME_MAX: Duration = Duration::from_secs(5);
 fn main() -> ExitCode {
     let mut options = Options::new().deny(BLOCKED).manifests(["golem.yaml", "golem-*.yaml"]);
     options.run_limits.time_max = CALL_TIME_MAX;
+    options.environment = options.environment.pass("GOLEM_*");
     if let Some(code) = clap_serve::serve_if_asked(Golem::command(), options) {
         return code;
     }

@@ -52,9 +52,9 @@ pub(crate) struct Scope {
 }
 
 impl Plugin {
-    pub(crate) fn run(self, store: &mut Store) -> Answer {
+    pub(crate) fn run(self, store: &Store) -> Answer {
         match self {
-            Self::List(scope) => Ok(json!({ "plugins": store.list(KIND), "scope": scope.text() })),
+            Self::List(scope) => Ok(json!({ "plugins": store.list(KIND)?, "scope": scope.text() })),
             Self::Get { plugin } => store.get(KIND, &plugin),
             Self::Register { scope, manifest } => {
                 let name = manifest.display().to_string();

@@ -1,95 +1,127 @@
-//! What the commands work on: records of several kinds, in one JSON file of the working folder.
+//! The services, as the commands ask them: one HTTP request each, at the address of `GOLEM_SERVICES_URL`.
 
 use std::{
-    fs::{self, File},
-    io,
+    env, fs,
+    io::{self, Read, Write},
+    net::{TcpStream, ToSocketAddrs},
     path::Path,
+    time::Duration,
 };
 
-use serde_json::{Map, Value, json};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Value, json};
 
-const FILE: &str = ".golem-store.json";
-const LOCK: &str = ".golem-store.lock";
+/// Where the services are, and the variable that says otherwise.
+const URL: &str = "http://127.0.0.1:9881";
+pub(crate) const URL_VARIABLE: &str = "GOLEM_SERVICES_URL";
+/// How long the services have.
+const TIME_MAX: Duration = Duration::from_secs(4);
 /// What a command writes that must never be offered: a test looks for it.
 const MARKER: &str = ".golem-blocked-ran";
 
 /// What a command answers, or why it does not.
 pub(crate) type Answer = Result<Value, String>;
 
-/// The records, held for one command: no other one changes them meanwhile.
+/// The services.
 pub(crate) struct Store {
-    kinds: Map<String, Value>,
-    _lock: File,
+    /// Their address, as HOST:PORT.
+    authority: String,
 }
 
 impl Store {
     pub(crate) fn open() -> Result<Self, String> {
-        let opened = || -> io::Result<Self> {
-            let lock = File::create(LOCK)?;
-            lock.lock()?;
-            let kinds = match fs::read_to_string(FILE) {
-                Ok(text) => serde_json::from_str(&text)?,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Map::new(),
-                Err(error) => return Err(error),
-            };
-            Ok(Self { kinds, _lock: lock })
-        };
-        opened().map_err(|error| format!("the store cannot be read: {error}"))
+        let url = env::var(URL_VARIABLE).unwrap_or_else(|_| URL.to_owned());
+        let authority = url.trim_end_matches('/').strip_prefix("http://");
+        let authority =
+            authority.ok_or_else(|| format!("{URL_VARIABLE} must be http://HOST:PORT"))?;
+        Ok(Self { authority: authority.to_owned() })
     }
 
     /// All records of a kind, by name.
-    pub(crate) fn list(&self, kind: &str) -> Vec<Value> {
-        let records = self.kinds.get(kind).and_then(Value::as_object);
-        records.map(|records| records.values().cloned().collect()).unwrap_or_default()
+    pub(crate) fn list(&self, kind: &str) -> Result<Vec<Value>, String> {
+        match self.ask("GET", &[&plural(kind)], &Value::Null)? {
+            Value::Array(records) => Ok(records),
+            other => Err(format!("the services answer {other} instead of a list")),
+        }
     }
 
     pub(crate) fn get(&self, kind: &str, name: &str) -> Answer {
-        let record = self.kinds.get(kind).and_then(|records| records.get(name));
-        record.cloned().ok_or_else(|| format!("there is no {kind} \"{name}\""))
+        self.ask("GET", &[&plural(kind), name], &Value::Null)
     }
 
     /// Adds a record, or changes it: what is given goes over what was there.
-    pub(crate) fn put(&mut self, kind: &str, name: &str, fields: Value) -> Answer {
-        let mut record = self.get(kind, name).unwrap_or_else(|_| json!({ "name": name }));
-        if let (Some(record), Value::Object(fields)) = (record.as_object_mut(), fields) {
-            record.extend(fields);
-        }
-        let records = self.kinds.entry(kind).or_insert_with(|| json!({}));
-        if let Some(records) = records.as_object_mut() {
-            records.insert(name.to_owned(), record.clone());
-        }
-        self.write()?;
-        Ok(record)
+    pub(crate) fn put(&self, kind: &str, name: &str, fields: Value) -> Answer {
+        self.ask("PUT", &[&plural(kind), name], &fields)
     }
 
     /// Changes a record that must be there.
-    pub(crate) fn change(&mut self, kind: &str, name: &str, fields: Value) -> Answer {
-        self.get(kind, name)?;
-        self.put(kind, name, fields)
+    pub(crate) fn change(&self, kind: &str, name: &str, fields: Value) -> Answer {
+        self.ask("PATCH", &[&plural(kind), name], &fields)
     }
 
-    pub(crate) fn delete(&mut self, kind: &str, name: &str) -> Answer {
-        let record = self.get(kind, name)?;
-        let records = self.kinds.get_mut(kind).and_then(Value::as_object_mut);
-        records.and_then(|records| records.remove(name));
-        self.write()?;
-        Ok(json!({ "deleted": record }))
+    pub(crate) fn delete(&self, kind: &str, name: &str) -> Answer {
+        self.ask("DELETE", &[&plural(kind), name], &Value::Null)
     }
 
     /// Removes all records of a kind, and says how many there were.
-    pub(crate) fn clear(&mut self, kind: &str) -> Answer {
-        let count = self.list(kind).len();
-        self.kinds.remove(kind);
-        self.write()?;
-        Ok(json!({ "removed": count }))
+    pub(crate) fn clear(&self, kind: &str) -> Answer {
+        self.ask("DELETE", &[&plural(kind)], &Value::Null)
     }
 
-    fn write(&self) -> Result<(), String> {
-        let text = Value::Object(self.kinds.clone()).to_string();
-        let new = format!("{FILE}.new");
-        let written = fs::write(&new, text).and_then(|()| fs::rename(&new, FILE));
-        written.map_err(|error| format!("the store cannot be written: {error}"))
+    /// Asks for something that only a worker does.
+    pub(crate) fn worker(&self, method: &str, name: &str, action: &str, body: &Value) -> Answer {
+        self.ask(method, &["workers", name, action], body)
     }
+
+    fn ask(&self, method: &str, path: &[&str], body: &Value) -> Answer {
+        let reply = self.exchange(method, path, body).map_err(|error| {
+            format!(
+                "the services at http://{} do not answer: {error}; start them with \
+                 \"golem server run\", or set {URL_VARIABLE}",
+                self.authority
+            )
+        })?;
+        let (head, body) = reply.split_once("\r\n\r\n").unwrap_or((&reply, ""));
+        let is_well = head.split(' ').nth(1) == Some("200");
+        let value: Value = serde_json::from_str(body)
+            .map_err(|error| format!("the services answer what is no JSON: {error}"))?;
+        match (is_well, value.get("error").and_then(Value::as_str)) {
+            (true, _) => Ok(value),
+            (false, Some(message)) => Err(message.to_owned()),
+            (false, None) => Err(format!("the services answer {head}")),
+        }
+    }
+
+    fn exchange(&self, method: &str, path: &[&str], body: &Value) -> io::Result<String> {
+        let mut addresses = self.authority.to_socket_addrs()?;
+        let address = addresses.next().ok_or(io::ErrorKind::AddrNotAvailable)?;
+        let mut stream = TcpStream::connect_timeout(&address, TIME_MAX)?;
+        stream.set_read_timeout(Some(TIME_MAX))?;
+        let encoded = |word: &&str| utf8_percent_encode(word, NON_ALPHANUMERIC).to_string();
+        let path: Vec<String> = path.iter().map(encoded).collect();
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let request = format!(
+            "{method} /v1/{} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            path.join("/"),
+            self.authority,
+            body.len()
+        );
+        stream.write_all(request.as_bytes())?;
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply)?;
+        Ok(reply)
+    }
+}
+
+/// The records of a kind, as the services call them.
+fn plural(kind: &str) -> String {
+    format!("{}s", kind.replace(' ', "-"))
+}
+
+/// The record of that name among others, as a list.
+pub(crate) fn named(records: Vec<Value>, name: &str) -> Value {
+    records.into_iter().filter(|record| record.get("name") == Some(&json!(name))).collect()
 }
 
 /// Says that a command ran which must not be offered, in a file that nothing removes.

@@ -32,7 +32,7 @@ pub(crate) enum Worker {
         #[arg(long, short, value_parser = pair, value_name = "ENV=VAL")]
         env: Vec<(String, String)>,
     },
-    /// Calls a function of a worker, and answers with what it was called with
+    /// Calls a function of a worker
     #[command(effect = Effect::Write)]
     Invoke {
         #[command(flatten)]
@@ -205,15 +205,16 @@ impl Worker {
                 thread::sleep(Duration::from_secs(3600));
             },
             Self::Stream { worker, lines } => {
-                Store::open()?.get(KIND, &worker.worker_name)?;
-                Ok((1..=lines).map(|line| format!("{} {line}", worker.worker_name)).collect())
+                let oplog = oplog(&Store::open()?, &worker.worker_name)?;
+                let from = oplog.len().saturating_sub(usize::from(lines));
+                Ok(oplog.iter().skip(from).map(line).collect())
             }
-            other => other.stored(&mut Store::open()?, sensitive),
+            other => other.asked(&Store::open()?, sensitive),
         }
     }
 
-    /// Those that work on the store.
-    fn stored(self, store: &mut Store, sensitive: bool) -> Answer {
+    /// Those that ask the services.
+    fn asked(self, store: &Store, sensitive: bool) -> Answer {
         let status = |status: &str| json!({ "status": status });
         match self {
             Self::New { worker, arguments, env } => {
@@ -223,13 +224,12 @@ impl Worker {
                 store.put(KIND, &worker.worker_name, fields)
             }
             Self::Invoke { worker, function_name, arguments, enqueue, idempotency_key } => {
-                Ok(json!({
-                    "worker": worker.worker_name,
+                let call = json!({
                     "function": function_name,
                     "arguments": arguments,
-                    "enqueued": enqueue,
                     "idempotency_key": idempotency_key,
-                }))
+                });
+                invoke(store, &worker.worker_name, &call, enqueue)
             }
             Self::Get(worker) => {
                 let mut record = store.get(KIND, &worker.worker_name)?;
@@ -242,7 +242,7 @@ impl Worker {
             Self::List { component_name, filter, scan_cursor, max_count, precise } => {
                 let prefix = component_name.map(|name| format!("{name}/")).unwrap_or_default();
                 let from = scan_cursor.map_or(0, |(_, position)| position);
-                let found = list(store, &prefix, &filter).into_iter();
+                let found = list(store, &prefix, &filter)?.into_iter();
                 let found = found.skip(usize::try_from(from).unwrap_or(usize::MAX));
                 let max = max_count.and_then(|max| usize::try_from(max).ok());
                 let workers: Vec<Value> = found.take(max.unwrap_or(usize::MAX)).collect();
@@ -261,13 +261,9 @@ impl Worker {
                 store.change(KIND, &worker.worker_name, status("crashed"))
             }
             Self::Oplog { worker, from, query } => {
-                store.get(KIND, &worker.worker_name)?;
-                Ok(json!({ "entries": ["created"], "from": from, "query": query }))
+                entries(store, &worker.worker_name, from, query.as_ref())
             }
-            Self::Revert { worker, to } => {
-                let by = json!({ "reverted": [to.last_oplog_index, to.number_of_invocations] });
-                store.change(KIND, &worker.worker_name, by)
-            }
+            Self::Revert { worker, to } => revert(store, &worker.worker_name, to),
             Self::CancelInvocation { worker, idempotency_key } => {
                 store.change(KIND, &worker.worker_name, json!({ "cancelled": idempotency_key }))
             }
@@ -286,13 +282,60 @@ impl Worker {
     }
 }
 
+/// Calls a function of a worker. Who does not wait is not told what it gave.
+fn invoke(store: &Store, worker: &str, call: &Value, enqueue: bool) -> Answer {
+    let mut done = store.worker("POST", worker, "invoke", call)?;
+    if let Some(done) = done.as_object_mut() {
+        done.insert("worker".to_owned(), json!(worker));
+        done.insert("enqueued".to_owned(), json!(enqueue));
+        done.retain(|key, _| !enqueue || key != "result");
+    }
+    Ok(done)
+}
+
+/// What a worker did, from an entry on, or of entries that contain a text.
+fn entries(store: &Store, worker: &str, from: Option<u64>, query: Option<&String>) -> Answer {
+    let is_wanted = |entry: &&Value| {
+        let index = entry.get("index").and_then(Value::as_u64);
+        let text = entry.to_string();
+        index >= from && query.is_none_or(|part| text.contains(part))
+    };
+    let oplog = oplog(store, worker)?;
+    let entries: Vec<&Value> = oplog.iter().filter(is_wanted).collect();
+    Ok(json!({ "entries": entries, "from": from, "query": query }))
+}
+
+fn revert(store: &Store, worker: &str, to: RevertTo) -> Answer {
+    let RevertTo { last_oplog_index, number_of_invocations } = to;
+    let to = json!({
+        "last_oplog_index": last_oplog_index,
+        "number_of_invocations": number_of_invocations,
+    });
+    store.worker("POST", worker, "revert", &to)
+}
+
 /// The workers whose name begins with this and has all of those in it.
-fn list(store: &Store, prefix: &str, parts: &[String]) -> Vec<Value> {
+fn list(store: &Store, prefix: &str, parts: &[String]) -> Result<Vec<Value>, String> {
     let is_wanted = |one: &Value| {
         let name = one.get("name").and_then(Value::as_str).unwrap_or_default();
         name.starts_with(prefix) && parts.iter().all(|part| name.contains(part))
     };
-    store.list(KIND).into_iter().filter(is_wanted).collect()
+    Ok(store.list(KIND)?.into_iter().filter(is_wanted).collect())
+}
+
+/// All that a worker did.
+fn oplog(store: &Store, name: &str) -> Result<Vec<Value>, String> {
+    match store.worker("GET", name, "oplog", &Value::Null)? {
+        Value::Array(entries) => Ok(entries),
+        other => Err(format!("the services answer {other} instead of a list")),
+    }
+}
+
+/// A line of what a worker writes.
+fn line(entry: &Value) -> String {
+    let part = |key: &str| entry.get(key).cloned().unwrap_or_default();
+    let function = part("function");
+    format!("{}({}) = {}", function.as_str().unwrap_or_default(), part("arguments"), part("result"))
 }
 
 fn flood(to: Stream) -> Answer {

@@ -64,6 +64,7 @@ pub(super) fn check<'a>(
 /// What a value gives; nothing when it says that it gives nothing.
 fn values(argument: &Argument, value: &Value) -> Result<Option<Values>, String> {
     match (&argument.shape, value) {
+        (_, Value::String(text)) if text.is_empty() && argument.is_absent_when_empty() => Ok(None),
         (Shape::Flag, Value::Bool(is)) => Ok(is.then_some(Values::Times(1))),
         (Shape::Flag, _) => Err("must be true or false".to_owned()),
         (Shape::Count, Value::Number(number)) => match whole(number).map(usize::try_from) {

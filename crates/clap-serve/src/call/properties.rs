@@ -320,6 +320,10 @@ fn is_as_given(matches: &ArgMatches, argument: &crate::tree::Argument, given: &V
     }
     let read = read(matches, argument.id.as_str());
     match (&argument.shape, given) {
+        (_, Value::String(text)) if text.is_empty() && argument.is_absent_when_empty() => {
+            let source = matches.value_source(argument.id.as_str());
+            source != Some(clap::parser::ValueSource::CommandLine)
+        }
         (crate::tree::Shape::Flag, given) => {
             let is_there = matches.value_source(argument.id.as_str());
             (is_there == Some(clap::parser::ValueSource::CommandLine)) == (given == &json!(true))

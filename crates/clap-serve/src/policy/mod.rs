@@ -35,6 +35,8 @@ pub struct Policy {
     pub allow: Vec<Allow>,
     /// What is not offered although it might be: commands with all below them, and arguments.
     pub deny: Vec<Pattern>,
+    /// Nothing but these, of all that would be offered.
+    pub only: Option<Pattern>,
 }
 
 /// An entry of [`Policy::allow`]: an effect, such as `write`, or a pattern.
@@ -97,7 +99,10 @@ impl Policy {
 
     /// Whether a command is offered when its effect is allowed.
     pub(crate) fn considers(&self, paths: &[Path]) -> bool {
-        self.is_among(paths) && !any(&self.deny, paths, Pattern::covers)
+        let is_only = |only: &Pattern| paths.iter().any(|path| only.matches(path));
+        self.is_among(paths)
+            && self.only.as_ref().is_none_or(is_only)
+            && !any(&self.deny, paths, Pattern::covers)
     }
 
     /// Whether an argument of a command is offered.

@@ -36,7 +36,8 @@ const SET: &[(&str, &str)] = &[("NO_COLOR", "1"), ("CLICOLOR", "0"), ("TERM", "d
 /// [`Environment::default`] hands on `PATH`, `HOME`, `USER`, `LOGNAME`, `LANG`, `LANGUAGE`, `LC_*`,
 /// `XDG_*`, `TZ`, `TMPDIR`, `TEMP` and `TMP`, and sets `NO_COLOR=1`, `CLICOLOR=0` and `TERM=dumb`. All
 /// else that the server has, such as its tokens and keys, the program does not see unless it is
-/// [passed](Self::pass).
+/// [passed](Self::pass). A name that ends with `*`, as `GOLEM_*`, stands for all that begin so; `*` alone
+/// stands for none.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Environment {
     is_usual: bool,
@@ -58,7 +59,7 @@ impl Environment {
         Self { is_usual: false, rules: Vec::new() }
     }
 
-    /// Hands a variable of the server on, when it has it.
+    /// Hands a variable of the server on, when it has it; or all, with a name such as `GOLEM_*`.
     #[must_use]
     pub fn pass(self, name: impl Into<OsString>) -> Self {
         self.with(name, Rule::Pass)
@@ -71,7 +72,7 @@ impl Environment {
         self.with(name, Rule::Set(value))
     }
 
-    /// Leaves a variable out.
+    /// Leaves a variable out; or all, with a name such as `GOLEM_*`.
     #[must_use]
     pub fn remove(self, name: impl Into<OsString>) -> Self {
         self.with(name, Rule::Remove)
@@ -80,7 +81,7 @@ impl Environment {
     /// Hands a variable on, unless something was said of it already.
     #[must_use]
     pub(crate) fn or_pass(self, name: OsString) -> Self {
-        match self.rules.iter().any(|(known, _)| *known == name) {
+        match self.rules.iter().any(|(known, _)| is_of(known, &name)) {
             true => self,
             false => self.pass(name),
         }
@@ -99,13 +100,16 @@ impl Environment {
             variables.extend(SET.iter().map(|(name, value)| (name.into(), value.into())));
         }
         for (name, rule) in &self.rules {
-            variables.retain(|(other, _)| other != name);
-            let value = match rule {
-                Rule::Pass => env::var_os(name),
-                Rule::Set(value) => Some(value.clone()),
-                Rule::Remove => None,
-            };
-            variables.extend(value.map(|value| (name.clone(), value)));
+            match rule {
+                Rule::Set(value) => {
+                    variables.retain(|(other, _)| other != name);
+                    variables.push((name.clone(), value.clone()));
+                }
+                Rule::Remove | Rule::Pass => variables.retain(|(other, _)| !is_of(name, other)),
+            }
+            if *rule == Rule::Pass {
+                variables.extend(env::vars_os().filter(|(other, _)| is_of(name, other)));
+            }
         }
         variables
     }
@@ -130,6 +134,15 @@ impl fmt::Debug for Environment {
             .field("is_usual", &self.is_usual)
             .field("rules", &rules)
             .finish()
+    }
+}
+
+/// Whether a rule's name, which may end with `*`, is that of a variable.
+fn is_of(rule: &OsStr, name: &OsStr) -> bool {
+    let beginning = rule.to_str().and_then(|rule| rule.strip_suffix('*'));
+    match beginning.filter(|beginning| !beginning.is_empty()) {
+        Some(beginning) => name.to_str().is_some_and(|name| name.starts_with(beginning)),
+        None => rule == name,
     }
 }
 
@@ -181,6 +194,18 @@ mod tests {
         assert_eq!(value(&one.clone().remove("TERM"), "TERM"), None);
         assert_eq!(value(&one.pass("NOT_SET_ANYWHERE"), "NOT_SET_ANYWHERE"), None);
         assert_eq!(Environment::empty().variables(), []);
+    }
+
+    #[test]
+    fn a_name_with_a_star_stands_for_all_that_begin_so() {
+        let all = Environment::default().set("CARGO_X", "set").pass("CARGO_*");
+        assert_eq!(value(&all, "CARGO_MANIFEST_DIR"), env::var("CARGO_MANIFEST_DIR").ok());
+        assert_eq!(value(&all, "CARGO_X"), None, "the later rule counts");
+        let none = all.remove("CARGO_MANIFEST_*").or_pass("CARGO_MANIFEST_DIR".into());
+        assert_eq!(value(&none, "CARGO_MANIFEST_DIR"), None);
+        assert_eq!(value(&none, "CARGO_PKG_NAME"), env::var("CARGO_PKG_NAME").ok());
+        let everything = Environment::empty().pass("*");
+        assert_eq!(everything.variables(), [], "a star alone is the name of nothing");
     }
 
     #[test]

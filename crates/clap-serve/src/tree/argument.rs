@@ -24,6 +24,8 @@ pub(crate) struct Argument {
     pub(crate) never: Never,
     description: Option<String>,
     default: Option<Value>,
+    /// Whether something stands in when it is not given, seen or not.
+    has_default: bool,
 }
 
 /// How an argument is written on a command line.
@@ -97,15 +99,27 @@ impl Argument {
             is_global: arg.is_global_set(),
             description: description(arg, &kind),
             default: default(arg, &kind, &shape),
+            has_default: !arg.get_default_values().is_empty(),
             spelling,
             kind,
             shape,
         })
     }
 
+    /// Whether an empty text says that it is not given. Many models fill in every property, and nothing
+    /// else tells what they leave open; where there is a default, an empty text takes its place.
+    pub(crate) fn is_absent_when_empty(&self) -> bool {
+        let is_text = matches!(self.kind, Kind::Text { .. });
+        let is_one = matches!(self.shape, Shape::One | Shape::Maybe);
+        is_text && is_one && !self.required && !self.has_default
+    }
+
     /// Its JSON Schema, as a property.
     pub(crate) fn schema(&self) -> Value {
         let mut value = self.kind.schema();
+        if self.is_absent_when_empty() {
+            value.remove("minLength");
+        }
         let pattern = match (self.never.dash, self.never.delimiter) {
             (false, None) => None,
             (true, None) => Some("^(?!-)".to_owned()),
@@ -147,6 +161,9 @@ impl Argument {
         match self.shape {
             Shape::Flag => json!({ "required": [name], "properties": { name: { "const": true } } }),
             Shape::Count => json!({ "required": [name], "properties": { name: { "minimum": 1 } } }),
+            _ if self.is_absent_when_empty() => {
+                json!({ "required": [name], "properties": { name: { "minLength": 1 } } })
+            }
             _ => json!({ "required": [name] }),
         }
     }

@@ -134,6 +134,11 @@ impl Walk<'_> {
         if !is_leaf && command.is_subcommand_required_set() {
             return;
         }
+        if command.is_allow_external_subcommands_set() {
+            // It runs programs that nobody here knows: what it does cannot be declared.
+            tree.withheld += 1;
+            return;
+        }
         let known_as = spellings(levels);
         let effect = self.policy.effect(&known_as, declared);
         if effect.is_none() && !is_leaf {
@@ -383,6 +388,17 @@ mod tests {
         let names: Vec<&str> =
             tree.leaves[0].arguments.iter().map(|one| one.name.as_str()).collect();
         assert_eq!((tree.leaves.len(), names), (1, vec!["name"]));
+    }
+
+    #[test]
+    fn what_runs_other_programs_is_not_offered() {
+        let exec = Command::new("exec").effect(Effect::Read).allow_external_subcommands(true);
+        let list = Command::new("list").effect(Effect::Read);
+        let program = Command::new("program").subcommands([exec, list]);
+        assert_eq!(tools(&program, json!({})), ["list"]);
+        // The commands of a program that takes others beside them are offered, and it itself is not.
+        let program = program.effect(Effect::Read).allow_external_subcommands(true);
+        assert_eq!(tools(&program, json!({ "allow": ["destructive"] })), ["list"]);
     }
 
     #[test]

@@ -223,7 +223,15 @@ impl Rule {
         }
     }
 
-    /// A schema of objects for which it does not hold. [`Rule::Needs`] has a keyword of its own.
+    /// Whether a keyword of JSON Schema says it, which only looks at what is there: not where an empty
+    /// text is as good as nothing.
+    pub(crate) fn has_keyword(&self, arguments: &[Argument]) -> bool {
+        let is_plain =
+            |at: &usize| arguments.get(*at).is_some_and(|one| !one.is_absent_when_empty());
+        matches!(self, Self::Needs { given, needed } if is_plain(given) && is_plain(needed))
+    }
+
+    /// A schema of objects for which it does not hold, unless a keyword says it.
     pub(crate) fn broken_schema(&self, arguments: &[Argument]) -> Option<Value> {
         let given = |at: &usize| arguments.get(*at).map(Argument::given_schema);
         match self {
@@ -232,7 +240,10 @@ impl Rule {
                 let any: Vec<Value> = any.iter().filter_map(given).collect();
                 Some(json!({ "not": { "anyOf": any } }))
             }
-            Self::Needs { .. } => None,
+            Self::Needs { .. } if self.has_keyword(arguments) => None,
+            Self::Needs { given: one, needed } => {
+                Some(json!({ "allOf": [given(one)?, { "not": given(needed)? }] }))
+            }
         }
     }
 

@@ -31,8 +31,10 @@ impl Leaf {
     fn needs(&self) -> Map<String, Value> {
         let name = |at: usize| self.arguments.get(at).map(|one: &Argument| one.name.clone());
         let pairs = self.rules.iter().filter_map(|rule| match rule {
-            Rule::Needs { given, needed } => Some((name(*given)?, json!([name(*needed)?]))),
-            Rule::Conflict(..) | Rule::OneOf(_) => None,
+            Rule::Needs { given, needed } if rule.has_keyword(&self.arguments) => {
+                Some((name(*given)?, json!([name(*needed)?])))
+            }
+            _ => None,
         });
         pairs.collect()
     }

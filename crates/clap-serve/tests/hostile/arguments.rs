@@ -188,9 +188,11 @@ async fn no_value_of_any_argument_becomes_a_flag() {
 async fn each_value_arrives_as_it_was_given() {
     let mut server = Server::start().await;
     for value in values() {
+        let made = server.call("worker_new", json!({ "worker_name": value })).await;
+        assert_eq!(made["result"]["isError"], false, "{value:?}: {made}");
         let given = json!({
             "worker_name": value,
-            "function_name": value,
+            "function_name": "echo",
             "arguments": [value, "middle", value],
             "idempotency_key": value,
             "format": "json",
@@ -198,10 +200,13 @@ async fn each_value_arrives_as_it_was_given() {
         let answer = server.call("worker_invoke", given).await;
         let expected = json!({
             "worker": value,
-            "function": value,
+            "function": "echo",
             "arguments": [value, "middle", value],
+            "result": [value, "middle", value],
             "enqueued": false,
-            "idempotency_key": value,
+            "index": 1,
+            // It is optional: an empty text says that it is not given.
+            "idempotency_key": if value.is_empty() { Value::Null } else { json!(value) },
         });
         assert_eq!(answer["result"]["structuredContent"], expected, "{value:?}: {answer}");
     }

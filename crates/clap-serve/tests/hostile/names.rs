@@ -88,7 +88,7 @@ async fn what_is_blocked_is_not_there_however_it_is_spelled() {
             let answer = server.call(&name, json!({})).await;
             assert_eq!(answer["result"]["isError"], true, "{name:?}: {answer}");
             let said = text(&answer);
-            assert_eq!(said, format!("Tool '{name}' not found"), "{name:?}");
+            assert_eq!(said, format!("Error: Tool '{name}' not found"), "{name:?}");
         }
     }
     assert!(server.calls > 900, "{} calls", server.calls);
@@ -141,7 +141,7 @@ async fn groups_and_other_names_of_them_lead_nowhere() {
         {
             let answer = server.call(name, arguments).await;
             assert_eq!(answer["result"]["isError"], true, "{name:?}: {answer}");
-            assert_eq!(text(&answer), format!("Tool '{name}' not found"));
+            assert_eq!(text(&answer), format!("Error: Tool '{name}' not found"));
         }
     }
     server.must_be_well().await;

@@ -18,7 +18,7 @@ fn bad(app: &str, folder: &str) -> Vec<String> {
         format!("file://{app}/.env"),
         format!("file://{app}/secrets.yaml"),
         format!("file://{app}/golem-link.yaml"),
-        format!("file://{app}/.golem-store.json"),
+        format!("file://{app}/../services/golem-services.json"),
         format!("file://{folder}/outside.yaml"),
         format!("file://{app}/../outside.yaml"),
         format!("file://{app}/golem.yaml/../.env"),

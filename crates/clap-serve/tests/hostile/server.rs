@@ -26,6 +26,8 @@ const BLOCKED_WRITES: &str = ".golem-blocked-ran";
 /// A server with a folder of its own.
 pub(crate) struct Server {
     pub(crate) folder: TempDir,
+    /// What the example asks over HTTP. They end when they are dropped.
+    _services: Child,
     child: Child,
     stdin: ChildStdin,
     lines: BufReader<ChildStdout>,
@@ -45,9 +47,11 @@ impl Server {
             fs::write(folder.path().join(secret), SECRET).unwrap();
         }
         std::os::unix::fs::symlink("../outside.yaml", app.join("golem-link.yaml")).unwrap();
+        let (services, url) = services(&folder.path().join("services")).await;
         let mut child = Command::new(example())
             .args(["--serve=stdio", "--allow", "destructive"])
             .current_dir(&app)
+            .env("GOLEM_SERVICES_URL", url)
             .envs([("GOLEM_AUTH_TOKEN", SECRET), ("AWS_SECRET_ACCESS_KEY", SECRET)])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -57,7 +61,8 @@ impl Server {
             .expect("the example is built by `cargo test -p clap-serve`");
         let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let lines = BufReader::new(stdout);
-        let mut server = Self { folder, child, stdin, lines, asked: 0, calls: 0 };
+        let (asked, calls) = (0, 0);
+        let mut server = Self { folder, _services: services, child, stdin, lines, asked, calls };
         let params = json!({
             "protocolVersion": "2025-11-25",
             "capabilities": {},
@@ -156,6 +161,24 @@ impl Server {
         let ended = tokio::time::timeout(PATIENCE, self.child.wait()).await;
         assert!(ended.expect("it ends with its stdin").unwrap().success());
     }
+}
+
+/// The services, running in a folder of their own, and where they are.
+async fn services(folder: &Path) -> (Child, String) {
+    fs::create_dir(folder).unwrap();
+    let mut child = Command::new(example())
+        .args(["server", "run", "--port", "0"])
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("the example is built by `cargo test -p clap-serve`");
+    let mut said = String::new();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    tokio::time::timeout(PATIENCE, stdout.read_line(&mut said)).await.unwrap().unwrap();
+    let url = said.trim().rsplit_once(" at ").expect("they say where they are").1.to_owned();
+    (child, url)
 }
 
 /// The text of an answer.

@@ -2,10 +2,12 @@
 //! This file lists them, finds the one that a text names, and hands everything to it.
 
 mod accept;
+mod alter;
 mod assign;
 mod blockchain;
 mod connect;
 mod create;
+mod describe;
 mod disconnect;
 mod drop;
 mod exit;
@@ -36,6 +38,7 @@ use self::named::Named;
 use self::query::asked::Asked;
 pub(crate) use self::query::told::{milliseconds, operators_json};
 use self::report::Plain;
+pub use self::sql::query_command;
 pub use self::sql::series::{Series, series_command};
 use crate::declaration::{Declaration, Effect, is_all_keywords, keywords};
 use crate::dispatch::Context;
@@ -160,6 +163,7 @@ macro_rules! commands {
 commands! {
     AcceptLedger(Plain<accept::ledger::Ledger>),
     AcceptOperator(Named<accept::operator::Operator>),
+    AlterTable(alter::table::Table),
     Assign(assign::Assign),
     BlockchainAdd(OnePolicy<blockchain::add::Add>),
     BlockchainDrop(blockchain::drop::Drop),
@@ -175,6 +179,7 @@ commands! {
     CreatePolicy(create::policy::CreatePolicy),
     CreateTable(create::table::Table),
     CreateView(create::view::View),
+    DescribeColumn(Plain<describe::column::Column>),
     DisconnectDbms(Named<disconnect::dbms::Dbms>),
     DropDbms(Named<drop::dbms::Dbms>),
     DropOperator(Named<drop::operator::Operator>),
@@ -196,9 +201,12 @@ commands! {
     GetNodeResources(Plain<get::node_resources::NodeResources>),
     GetPartitions(Plain<get::partitions::Partitions>),
     GetProcesses(Plain<get::processes::Processes>),
+    GetRestCalls(Plain<get::rest_calls::RestCalls>),
     GetRestServerInfo(Plain<get::rest_server_info::RestServerInfo>),
     GetRetention(Plain<get::retention::Retention>),
     GetRowsCount(Plain<get::rows_count::RowsCount>),
+    GetSample(Plain<get::sample::Sample>),
+    GetSchema(Plain<get::schema::Schema>),
     GetStatus(get::status::Status),
     GetSynchronizer(Plain<get::synchronizer::Synchronizer>),
     GetTables(Plain<get::tables::Tables>),
@@ -302,11 +310,28 @@ impl Command {
         self.0.output()
     }
 
+    /// The database of the query that it asks; none when it asks none.
+    pub(crate) fn database(&self) -> Option<&str> {
+        match &self.0 {
+            Any::Sql(sql) => Some(sql.database()),
+            Any::QueryExplain(explain) => explain.database(),
+            _ => None,
+        }
+    }
+
     /// The query that it asks; none when it is another command.
     pub(crate) fn asked_query(&self) -> Option<AskedQuery<'_>> {
         match &self.0 {
             Any::Sql(sql) => Some(sql.asked()),
             _ => None,
+        }
+    }
+
+    /// The command as a client of EdgeLake's means it, for a node that does not know who asks.
+    pub(crate) fn as_edgelake_asks(&self) -> Self {
+        match &self.0 {
+            Any::Sql(sql) => Self(Any::Sql(sql.as_edgelake_asks())),
+            other => Self(other.clone()),
         }
     }
 

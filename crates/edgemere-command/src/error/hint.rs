@@ -1,6 +1,9 @@
-//! The next step after a failure.
+//! The next step after each failure. How a door says it is in `door.rs`.
 
-use super::Error;
+use edgemere_engine::sql::Error as SqlError;
+use edgemere_engine::{jobs, network, storage};
+
+use super::{Error, Hint};
 use crate::declaration::Effect;
 
 const ONLY_NODES: &str = "\"test network\" lists the nodes; only an admin reaches other addresses";
@@ -10,7 +13,24 @@ const ONLY_VARIABLES: &str =
 
 impl Error {
     /// What to do next, where there is something.
-    pub fn hint(&self) -> Option<String> {
+    pub fn hint(&self) -> Option<Hint> {
+        match self {
+            Self::WrongMethod { .. } => Some(Hint::UsePost),
+            Self::NotMaster { master: Some(master) } => {
+                Some(Hint::SendToMaster { master: master.clone() })
+            }
+            Self::OnNetwork(_) => Some(Hint::AskNetwork),
+            Self::Sql(error) => of_sql(error),
+            Self::Job(jobs::Error::Query(error)) => of_sql(error),
+            Self::Engine(edgemere_engine::Error::Storage(error)) => of_storage(error),
+            Self::Engine(edgemere_engine::Error::Sql(error)) => of_sql(error),
+            Self::ScriptLine { source, .. } => source.hint(),
+            _ => self.text().map(Hint::from),
+        }
+    }
+
+    /// What to do next, where every door says it alike.
+    fn text(&self) -> Option<String> {
         match self {
             Self::Syntax { hint, .. }
             | Self::UnknownCommand { hint, .. }
@@ -26,7 +46,6 @@ impl Error {
             Self::PeerVersion { .. } => Some("run the same version of Edgemere on both".into()),
             Self::MissingKey { usage, .. } => Some(format!("usage: {usage}")),
             Self::NotPolicy { .. } => Some("write it as {\"TYPE\": {\"name\": …}}".into()),
-            Self::WrongMethod { .. } => Some("send it with POST".into()),
             Self::Secret { .. } => Some("a node shows secrets to nobody".into()),
             Self::UnknownAddress { .. } => Some(ONLY_NODES.into()),
             Self::NotAssignment { .. } => Some(ONLY_VARIABLES.into()),
@@ -39,12 +58,9 @@ impl Error {
             Self::PeerUnreachable { .. } | Self::PeerTimeout { .. } => {
                 Some("\"test network\" shows which nodes answer".into())
             }
-            Self::NotMaster { master } => Some(match master {
-                Some(master) => format!("send it to the master: destination {master}"),
-                None => {
-                    "send it to the master, or use \"blockchain add\" for this node alone".into()
-                }
-            }),
+            Self::NotMaster { .. } => Some(
+                "send it to the master, or use \"blockchain add\" for this node alone".into(),
+            ),
             Self::ExternalDatabase { dbms, .. } => Some(format!(
                 "\"connect dbms {dbms} where type = edgemere\" keeps its rows on this node"
             )),
@@ -58,14 +74,13 @@ impl Error {
                  OFFSET to begin further on"
                     .into(),
             ),
-            Self::NoResult { .. } => Some("results are kept for an hour: ask the query again".into()),
-            Self::Ledger(error) => error.hint(),
-            Self::Sql(error) => error.hint(),
-            Self::OnNetwork(_) => Some(
-                "the network has it: ask with \"run client () sql …\" or the header \"destination: \
-                 network\""
+            Self::CursorDropped { .. } => Some(
+                "fetch the next page within a few seconds, ask for fewer rows, or have them kept as \
+                 a job: POST /api/v1/jobs"
                     .into(),
             ),
+            Self::NoResult { .. } => Some("results are kept for an hour: ask the query again".into()),
+            Self::Ledger(error) => error.hint(),
             Self::Job(error) => error.hint(),
             Self::NotOperator => {
                 Some("send the rows to an operator: \"get data nodes\" lists them".into())
@@ -74,8 +89,40 @@ impl Error {
                 Some("to store it once more, send it with mode: streaming".into())
             }
             Self::Engine(error) => error.hint(),
-            Self::ScriptLine { source, .. } => source.hint(),
             _ => None,
         }
+    }
+}
+
+fn of_sql(error: &SqlError) -> Option<Hint> {
+    match error {
+        SqlError::TimeOut { .. } => Some(Hint::MoreTime),
+        SqlError::Missing { .. } => Some(Hint::SeeMissing),
+        SqlError::Network(error) => of_network(error),
+        SqlError::Storage(error) => of_storage(error),
+        other => other.hint().map(Hint::from),
+    }
+}
+
+fn of_network(error: &network::Error) -> Option<Hint> {
+    use network::Error;
+    match error {
+        Error::Unreachable { .. } | Error::Silent { .. } | Error::Lost { .. } => {
+            Some(Hint::TakeSubset)
+        }
+        Error::Damaged { .. } => Some(Hint::TakeUndamaged),
+        Error::Another { operator, .. } => Some(Hint::LeaveOut { operator: operator.name.clone() }),
+        other => other.hint().map(Hint::from),
+    }
+}
+
+fn of_storage(error: &storage::Error) -> Option<Hint> {
+    match error {
+        storage::Error::Unreadable { dbms, table, file, .. } => Some(Hint::TakeOtherFiles {
+            dbms: dbms.to_string(),
+            table: table.to_string(),
+            file: file.to_string(),
+        }),
+        other => other.hint().map(Hint::from),
     }
 }

@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 pub use self::nodes::Nodes;
 use crate::commands::Command;
 use crate::error::{Error, Kind};
-use crate::format::{Format, Rendered, render, render_small};
+use crate::format::{Format, Rendered, nodes_to_mcp, render, render_small};
 use crate::reply::{NodeReply, Reply};
 
 /// A command for a node of EdgeLake.
@@ -84,7 +84,11 @@ impl From<Refused> for Unsendable {
 
 impl From<Error> for Unsendable {
     fn from(error: Error) -> Self {
-        Self { message: error.message(), hint: error.hint(), kind: error.kind() }
+        Self {
+            message: error.message(),
+            hint: error.hint().map(|hint| hint.to_string()),
+            kind: error.kind(),
+        }
     }
 }
 
@@ -99,6 +103,11 @@ const ROW_FORMATS: [Format; 6] = [
 ];
 
 impl Foreign {
+    /// Whether a command, by its declared name, can ever be sent to EdgeLake.
+    pub fn knows(name: &str) -> bool {
+        ["sql", "blockchain get"].contains(&name) || plain::is_sent(name)
+    }
+
     /// What a command is to EdgeLake.
     pub fn of(command: &Command, text: &str) -> Result<Self, Unsendable> {
         if let Some(asked) = command.asked_query() {
@@ -147,8 +156,14 @@ impl Foreign {
         &self,
         replies: Vec<(String, Result<Value, String>)>,
     ) -> Result<Rendered, Error> {
-        let replies = replies.into_iter().map(|(address, answer)| NodeReply { address, answer });
-        render(Reply::nodes(replies.collect()), self.command.output())
+        let replies = replies.into_iter().map(|(address, answer)| NodeReply {
+            name: address.clone(),
+            address,
+            answer,
+        });
+        let replies: Vec<_> = replies.collect();
+        let for_agents = nodes_to_mcp(&replies);
+        render(Reply::nodes(replies).with_mcp(for_agents), self.command.output())
     }
 }
 

@@ -48,6 +48,10 @@ pub(super) fn texts(command: &Command, text: &str) -> Result<(Vec<String>, Expec
     let name = command.declaration().name;
     match name {
         "help" => help(text),
+        // EdgeLake knows of a table no more than its columns.
+        "get schema" if !directives(&lexemes(text), &["table"]).is_empty() => {
+            others(command, &text.replacen(name, "get columns", 1))
+        }
         _ if TEXTS.contains(&name) => {
             let text = written(&without(text, &["format", "extract"]))?;
             Ok((vec![text], Expected::Text))
@@ -57,11 +61,18 @@ pub(super) fn texts(command: &Command, text: &str) -> Result<(Vec<String>, Expec
     }
 }
 
+/// Whether a command is ever sent, by its declared name.
+pub(super) fn is_sent(name: &str) -> bool {
+    name == "help" || TEXTS.contains(&name) || SENT.contains(&name)
+}
+
 fn not_sent(name: &str) -> Unsendable {
     let hint = match name {
         "query explain" => {
             "EdgeLake plans nothing that it does not run: run the query, then look at job_status"
         }
+        "get schema" => "EdgeLake lists its tables with blockchain get table",
+        "get sample" => "EdgeLake has no such command: SELECT * with a LIMIT shows some rows",
         "query fetch" => {
             "EdgeLake keeps no cursors: ask for fewer columns, aggregates, or a narrower WHERE"
         }

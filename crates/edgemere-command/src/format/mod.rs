@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 pub use self::sources::Sources;
 use crate::error::Error;
@@ -219,7 +219,7 @@ impl Rendered {
 /// Gives a reply the looks that were asked for.
 pub(crate) fn render(reply: Reply, output: &Output) -> Result<Rendered, Error> {
     match reply.body {
-        Body::Rows(rows) => Ok(rows::render(rows, output.format.unwrap_or(Format::Table))),
+        Body::Rows(rows) => Ok(rows::render(rows, output.format.unwrap_or(Format::Json))),
         Body::Collected(collected, times) => modes::batch(&collected, times),
         Body::Nodes(replies) => {
             let sources = Sources::of_nodes(&replies);
@@ -271,7 +271,7 @@ fn people_of_nodes(replies: &[NodeReply]) -> Rendered {
         return Rendered::json(nodes_to_json(replies));
     }
     let mut text = String::new();
-    for NodeReply { address, answer } in replies {
+    for NodeReply { address, answer, .. } in replies {
         let answer = match answer {
             Ok(Value::String(answer)) => answer.as_str(),
             Ok(_) => "",
@@ -302,7 +302,7 @@ pub(crate) fn to_json(reply: Reply) -> Value {
 fn nodes_to_json(replies: &[NodeReply]) -> Value {
     let mut nodes = Map::new();
     let mut messages = String::new();
-    for NodeReply { address, answer } in replies {
+    for NodeReply { address, answer, .. } in replies {
         match answer {
             Ok(answer) => {
                 nodes.insert(address.clone(), answer.clone());
@@ -314,6 +314,30 @@ fn nodes_to_json(replies: &[NodeReply]) -> Value {
         nodes.insert("messages".into(), messages.into());
     }
     Value::Object(nodes)
+}
+
+/// The same for agents: by the nodes' names, with those that did not answer beside them.
+pub(crate) fn nodes_to_mcp(replies: &[NodeReply]) -> Value {
+    let mut nodes = Map::new();
+    let mut missing = Vec::new();
+    for NodeReply { address, name, answer } in replies {
+        match answer {
+            Ok(answer) => {
+                // Two nodes of one name are told apart.
+                let is_new = !nodes.contains_key(name);
+                nodes.insert(if is_new { name } else { address }.clone(), answer.clone());
+            }
+            Err(reason) => {
+                missing.push(json!({ "node": name, "address": address, "error": reason }));
+            }
+        }
+    }
+    let mut all = Map::new();
+    all.insert("nodes".into(), Value::Object(nodes));
+    if !missing.is_empty() {
+        all.insert("missing".into(), Value::Array(missing));
+    }
+    Value::Object(all)
 }
 
 /// The names of a thing's parts: the keys of an object, the elements of a list.

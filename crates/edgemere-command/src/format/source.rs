@@ -1,6 +1,6 @@
 //! Where the rows of a reply come from: a query that runs for it, or a job that keeps them.
 
-use edgemere_engine::jobs::Reader;
+use edgemere_engine::jobs::{Error as JobError, Jobs, Reader};
 use edgemere_engine::network::{Share, State};
 use edgemere_engine::sql::{Batch, Error as SqlError, Query, Rows, Watched};
 
@@ -20,6 +20,10 @@ enum Origin {
     Query(Query),
     /// A job.
     Job(Box<Reader>),
+    /// The rows that are left of a query, on disk.
+    Spilled(Box<Reader>),
+    /// Nothing: the rows that were left could not be kept.
+    Gone { like: Batch, error: Option<JobError> },
 }
 
 impl Source {
@@ -28,6 +32,28 @@ impl Source {
         match &mut self.origin {
             Origin::Query(query) => Ok(query.begin().await?),
             Origin::Job(reader) => Ok(reader.begin().await?),
+            Origin::Spilled(reader) => reader.begin().await.map_err(dropped),
+            Origin::Gone { .. } => Ok(()),
+        }
+    }
+
+    /// The same rows with nothing of them in memory: on disk, or not kept at all when there is no room
+    /// for them. Says whether anything was done for it.
+    pub(crate) async fn without_memory(self, jobs: &Jobs) -> (Self, Idle) {
+        let Self { origin, first } = self;
+        let query = match origin {
+            Origin::Query(query) if query.holds_rows() => query,
+            origin => return (Self { origin, first }, Idle::Waits),
+        };
+        let like = query.no_rows();
+        match jobs.spill(query).await {
+            Ok(reader) => {
+                (Self { origin: Origin::Spilled(Box::new(reader)), first }, Idle::Spilled)
+            }
+            Err(error) => {
+                let origin = Origin::Gone { like, error: Some(error) };
+                (Self { origin, first: None }, Idle::Dropped)
+            }
         }
     }
 
@@ -56,7 +82,7 @@ impl Source {
     pub(crate) fn rows_read(&self) -> u64 {
         match &self.origin {
             Origin::Query(query) => query.rows_read(),
-            Origin::Job(_) => 0,
+            _ => 0,
         }
     }
 
@@ -64,7 +90,7 @@ impl Source {
     pub(crate) fn watched(&self) -> Option<Watched> {
         match &self.origin {
             Origin::Query(query) => Some(query.watched()),
-            Origin::Job(_) => None,
+            _ => None,
         }
     }
 
@@ -74,27 +100,49 @@ impl Source {
     }
 }
 
+/// What became of rows that nobody reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Idle {
+    /// They wait, with nothing of them in memory but the next.
+    Waits,
+    /// They are on disk.
+    Spilled,
+    /// There was no room for them.
+    Dropped,
+}
+
+/// Why the rows that were left are not there: that of their query, or of the disk.
+fn dropped(error: JobError) -> Error {
+    match error {
+        JobError::Query(_) => Error::Job(error),
+        error => Error::CursorDropped { source: error },
+    }
+}
+
 impl Rows for Source {
     type Error = Error;
 
     fn no_rows(&self) -> Batch {
         match &self.origin {
             Origin::Query(query) => query.no_rows(),
-            Origin::Job(reader) => reader.no_rows(),
+            Origin::Job(reader) | Origin::Spilled(reader) => reader.no_rows(),
+            Origin::Gone { like, .. } => like.clone(),
         }
     }
 
     fn operators(&self) -> Vec<Share> {
         match &self.origin {
             Origin::Query(query) => query.operators(),
-            Origin::Job(reader) => reader.operators(),
+            Origin::Job(reader) | Origin::Spilled(reader) => reader.operators(),
+            Origin::Gone { .. } => Vec::new(),
         }
     }
 
     fn missing_rows(&self) -> Vec<String> {
         match &self.origin {
             Origin::Query(query) => query.missing_rows(),
-            Origin::Job(reader) => reader.missing_rows(),
+            Origin::Job(reader) | Origin::Spilled(reader) => reader.missing_rows(),
+            Origin::Gone { .. } => Vec::new(),
         }
     }
 
@@ -105,6 +153,8 @@ impl Rows for Source {
         match &mut self.origin {
             Origin::Query(query) => query.next().await.map(|next| next.map_err(Error::from)),
             Origin::Job(reader) => reader.next().await.map(|next| next.map_err(Error::from)),
+            Origin::Spilled(reader) => reader.next().await.map(|next| next.map_err(dropped)),
+            Origin::Gone { error, .. } => error.take().map(|error| Err(dropped(error))),
         }
     }
 }

@@ -41,8 +41,8 @@ impl Sources {
     pub(super) fn of_nodes(replies: &[NodeReply]) -> Self {
         let silent = replies.iter().filter(|reply| reply.answer.is_err());
         Self::Nodes {
-            missing: silent.map(|reply| reply.address.clone()).collect(),
-            asked: replies.iter().map(|reply| reply.address.clone()).collect(),
+            missing: silent.map(|reply| reply.name.clone()).collect(),
+            asked: replies.iter().map(|reply| reply.name.clone()).collect(),
         }
     }
 

@@ -16,9 +16,10 @@ use edgemere_engine::network::Share;
 use edgemere_engine::sql::{Error as SqlError, ResultColumn, Rows as _, Times, Watched};
 use serde_json::value::RawValue;
 
+pub use self::kept::CursorFigures;
 pub(crate) use self::kept::Kept;
 use crate::destination::{Delivery, Destination};
-use crate::dispatch::{Context, Outcome, Request, reply_to};
+use crate::dispatch::{Context, Outcome, Request, is_for_network, reply_to};
 use crate::error::Error;
 use crate::format::rows::{self, Rows};
 use crate::format::{Format, Rendered, render};
@@ -150,10 +151,15 @@ pub async fn columns(
 ) -> Result<Option<Vec<ResultColumn>>, Error> {
     let command = request.command.parsed()?;
     let destination = request.destination.as_deref().map(Destination::from_text).transpose()?;
-    let on_network = destination.is_some_and(|destination| destination.is_network());
-    let delivery = Delivery { subset: request.subset, timeout: request.timeout };
+    let on_network = match destination {
+        Some(destination) => !destination.is_local(),
+        None => is_for_network(node, command),
+    };
+    let Request { subset, timeout, edgelake, .. } = *request;
+    let delivery = Delivery { subset, timeout, edgelake };
     let principal = &request.principal;
-    let context = Context { node, principal, delivery, on_network, scripts: 0, own: None };
+    let nodes = None;
+    let context = Context { node, principal, delivery, on_network, nodes, scripts: 0, own: None };
     match command.columns(&context).await {
         Err(Error::Sql(
             SqlError::UnknownDatabase { .. }
@@ -166,7 +172,13 @@ pub async fn columns(
 
 /// Keeps the rows that are left for a few minutes, and gives the cursor that `query fetch` takes.
 pub fn keep_rest(node: &Node, principal: &Principal, rest: ResultRows) -> String {
-    node.kept.keep_rest(principal.name(), Rows { is_rest: true, ..rest.0 })
+    let rest = Rows { is_rest: true, ..rest.0 };
+    node.kept.keep_rest(principal.name(), rest, node.engine().jobs())
+}
+
+/// How many rests of results the node keeps, and what became of those that nobody wanted soon.
+pub fn cursors(node: &Node) -> CursorFigures {
+    node.kept.cursors()
 }
 
 /// Keeps a question for an hour, and gives the id that [`open`] takes.

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use edgemere_engine::network::Own;
+use edgemere_engine::storage::Reached;
 use edgemere_ledger::{
     Condition, Error as LedgerError, Followed, Kinds, Ledger, NODE_ID, Policy, Scope,
 };
@@ -15,6 +16,7 @@ use crate::destination::address_of;
 use crate::error::Error;
 use crate::node::{Node, Role};
 use crate::peers::PING_TIMEOUT;
+use crate::placement::reached;
 
 /// Adds the node's own policies to its ledger, or brings them up to date when it has moved. A name
 /// that another node answers to is refused.
@@ -52,7 +54,7 @@ pub fn operator(node: &Node) -> Option<Own> {
     Some(Own {
         id: operator_id(node)?,
         node: node.settings().identity.id().to_owned(),
-        position: node.engine().storage().position(),
+        history: node.engine().storage().history(),
     })
 }
 
@@ -75,7 +77,7 @@ pub async fn publish_position(node: &Arc<Node>) -> Result<(), Error> {
     let publish = move |ledger: &Ledger| match own_policy(&of, Role::Operator) {
         // A policy that an admin dropped stays out until the node restarts.
         None => Ok(()),
-        Some(known) if position_of(&known) == of.engine().storage().position() => Ok(()),
+        Some(known) if reached(&known) == of.engine().storage().history().reached() => Ok(()),
         Some(_) => register_role(&of, ledger, Role::Operator),
     };
     node.change_ledger(publish).await
@@ -84,7 +86,7 @@ pub async fn publish_position(node: &Arc<Node>) -> Result<(), Error> {
 /// Adds them when the node has got the master's ledger for the first time since its start.
 pub(super) async fn join(node: &Arc<Node>) {
     if let Err(error) = register(node).await {
-        let (reason, hint) = (error.message(), error.hint());
+        let (reason, hint) = (error.message(), error.hint().map(|hint| hint.to_string()));
         tracing::error!(reason, hint, "the node's own policies are not in the network's ledger");
     }
 }
@@ -138,8 +140,18 @@ fn is_to_bind(node: &Node, followed: &Followed) -> bool {
 }
 
 fn register_all(node: &Node) -> Result<(), LedgerError> {
-    let mut roles = Role::ALL.into_iter().filter(|role| node.has_role(*role));
-    roles.try_for_each(|role| register_role(node, node.ledger(), role))
+    for role in Role::ALL.into_iter().filter(|role| node.has_role(*role)) {
+        match register_role(node, node.ledger(), role) {
+            // Its policy stays as it was, so that queries of the network say that rows are lost. The
+            // master itself goes on: on it an admin may accept the folder.
+            Err(error @ LedgerError::Backwards { .. }) if node.has_role(Role::Master) => {
+                let hint = error.hint();
+                tracing::error!(reason = %error, hint, "this node's rows are not what they were");
+            }
+            registered => registered?,
+        }
+    }
+    Ok(())
 }
 
 fn register_role(node: &Node, ledger: &Ledger, role: Role) -> Result<(), LedgerError> {
@@ -162,7 +174,9 @@ fn register_role(node: &Node, ledger: &Ledger, role: Role) -> Result<(), LedgerE
         refuse_another(node, role, known)?;
     }
     if role == Role::Operator {
-        attributes.insert("position".into(), node.engine().storage().position().into());
+        let Reached { epoch, position } = node.engine().storage().history().reached();
+        attributes.insert("position".into(), position.into());
+        attributes.insert("epoch".into(), epoch.to_string().into());
     }
     let is_bound = known.as_ref().is_some_and(|known| known.text(NODE_ID).is_some());
     match known.as_ref().and_then(|known| Some((known, known.id()?))) {
@@ -191,10 +205,6 @@ fn own_policy(node: &Node, role: Role) -> Option<Arc<Policy>> {
     node.ledger().select(&Kinds::one(role.name()), &is_own).into_iter().next()
 }
 
-fn position_of(policy: &Policy) -> u64 {
-    policy.attribute("position").and_then(Value::as_u64).unwrap_or_default()
-}
-
 /// Refuses to speak for a node with another data folder, and for this one when it is an older copy of
 /// itself: its rows would be missed, and nobody would know.
 fn refuse_another(node: &Node, role: Role, known: &Policy) -> Result<(), LedgerError> {
@@ -203,13 +213,10 @@ fn refuse_another(node: &Node, role: Role, known: &Policy) -> Result<(), LedgerE
         Some(owner) if owner != node.settings().identity.id() => {
             Err(LedgerError::OtherIdentity { kind: role.name().to_owned(), name })
         }
-        _ => {
-            let (known, position) = (position_of(known), node.engine().storage().position());
-            match known > position {
-                true => Err(LedgerError::Backwards { name, known, position }),
-                false => Ok(()),
-            }
-        }
+        _ => match node.engine().storage().history().lacks(reached(known)) {
+            Some(reason) => Err(LedgerError::Backwards { name, reason }),
+            None => Ok(()),
+        },
     }
 }
 

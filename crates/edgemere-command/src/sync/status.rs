@@ -103,7 +103,7 @@ impl Synchronizer {
             tracing::warn!(
                 master,
                 reason,
-                hint = error.hint(),
+                hint = error.hint().map(|hint| hint.to_string()),
                 "not in step with the master: the last copy of the ledger is used, and new \
                  policies wait"
             );

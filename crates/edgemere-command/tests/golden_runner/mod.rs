@@ -234,7 +234,8 @@ impl Runner {
         };
         let method = |tag: &str, method| tags.contains(tag).then_some(method);
         let method = method("get", Method::Get).or(method("post", Method::Post));
-        Request { method, ..Request::new(text, Principal::new(name, access)) }
+        let for_people = method.is_none();
+        Request { method, for_people, ..Request::new(text, Principal::new(name, access)) }
     }
 
     fn run_request(&self, request: &Request, context: &Context) -> Result<String, Box<dyn Error>> {
@@ -362,6 +363,7 @@ impl goldenscript::Runner for Runner {
                 let mut request = self.request(command, &context.tags);
                 request.destination = destination.clone();
                 request.subset = *subset;
+                request.for_people = false;
                 self.run_request(&request, context)
             }
             Command::Assign { command, body } => {
@@ -456,7 +458,9 @@ impl Peers for Network {
             let node = self.find(address)?;
             let peer = Principal::new("a node", Access::Admin);
             let principal = peer.on_behalf_of(Some((caller.name(), caller.access())));
-            let request = Request::new(command, principal);
+            // As on the network port: the other node has decided who is asked.
+            let destination = Some("local".to_owned());
+            let request = Request { destination, ..Request::new(command, principal) };
             execute(&node, &request).await.result.map_err(|error| told(address, &error))
         }
         .boxed()

@@ -2,24 +2,33 @@
 //!
 //! What fits which column:
 //! - whole numbers: numbers and texts that are wholly a number and whole, `5.0` too;
-//! - `decimal`: numbers and texts that are wholly a number; a whole number only if it loses no digit;
+//! - `numeric(P,S)`: numbers and texts that are wholly a number and have no more digits than that;
+//! - `decimal`: numbers and texts that are wholly a number, or `NaN`, `Infinity`, `-Infinity`; a whole
+//!   number only if it loses no digit;
 //! - `boolean`: `true` and `false`, also as texts in any case;
 //! - `timestamp`, `date`, `time`: texts of that form, and for a timestamp also a date; no numbers,
 //!   since they do not say what they count;
+//! - `interval`: texts as on a clock, with as many hours as there are;
+//! - `bytea`: texts in base64;
 //! - `char(N)` and `varchar`: everything; numbers and booleans by their text, lists and objects as
 //!   JSON.
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BooleanBuilder, PrimitiveBuilder, StringViewBuilder};
+use arrow::array::{ArrayRef, BinaryBuilder, BooleanBuilder, PrimitiveBuilder, StringViewBuilder};
 use arrow::datatypes::{
-    ArrowPrimitiveType, Date32Type, Decimal128Type, Float64Type, Int64Type, Time64MicrosecondType,
-    TimestampMicrosecondType,
+    ArrowPrimitiveType, Date32Type, Decimal128Type, DurationMicrosecondType, Float64Type,
+    Int64Type, Time64MicrosecondType, TimestampMicrosecondType, TimestampNanosecondType,
 };
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 
 use super::cell::Cell;
 use super::{number, time};
 use crate::schema::Kind;
+
+const NOT_A_TIMESTAMP: &str = "not a timestamp, which is written 2026-12-31T23:59:59Z";
+const TOO_FAR: &str = "not between 1677 and 2262, where times are counted in nanoseconds";
 
 /// Makes an array. A cell that does not fit is a null there and is told to `refuse`, with its row
 /// and why.
@@ -32,8 +41,12 @@ pub(super) fn array(
         Kind::Int | Kind::BigInt => {
             primitive::<Int64Type>(kind, cells, refuse, |cell| numeric(cell, number::int))
         }
-        Kind::Huge => {
-            primitive::<Decimal128Type>(kind, cells, refuse, |cell| numeric(cell, number::huge))
+        Kind::Numeric(digits, scale) => {
+            let read = |text: &str| match scale {
+                0 => number::whole(text, digits),
+                _ => number::numeric(text, digits, scale),
+            };
+            primitive::<Decimal128Type>(kind, cells, refuse, |cell| numeric(cell, read))
         }
         Kind::Decimal => {
             primitive::<Float64Type>(kind, cells, refuse, |cell| numeric(cell, number::float))
@@ -45,14 +58,24 @@ pub(super) fn array(
         Kind::Time => primitive::<Time64MicrosecondType>(kind, cells, refuse, |cell| {
             temporal(cell, time::time, "not a time of day, which is written 23:59:59")
         }),
-        Kind::Timestamp => primitive::<TimestampMicrosecondType>(kind, cells, refuse, |cell| {
-            temporal(
-                cell,
-                time::timestamp,
-                "not a timestamp, which is written 2026-12-31T23:59:59Z",
-            )
-        }),
+        Kind::Timestamp | Kind::TimestampTz => {
+            primitive::<TimestampMicrosecondType>(kind, cells, refuse, |cell| {
+                temporal(cell, time::timestamp, NOT_A_TIMESTAMP)
+            })
+        }
+        Kind::TimestampNs | Kind::TimestampTzNs => {
+            primitive::<TimestampNanosecondType>(kind, cells, refuse, |cell| {
+                match temporal(cell, time::timestamp, NOT_A_TIMESTAMP)? {
+                    Some(_) => temporal(cell, time::nanoseconds, TOO_FAR),
+                    None => Ok(None),
+                }
+            })
+        }
         Kind::Char(_) | Kind::Varchar => texts(cells),
+        Kind::Binary => bytes(cells, refuse),
+        Kind::Interval => primitive::<DurationMicrosecondType>(kind, cells, refuse, |cell| {
+            temporal(cell, time::span, "not a span of time, which is written 26:59:59.5")
+        }),
     }
 }
 
@@ -84,6 +107,24 @@ fn booleans(cells: &[Cell<'_>], refuse: &mut dyn FnMut(usize, &'static str)) -> 
         if let Err(reason) = value {
             refuse(row, reason);
         }
+    }
+    Arc::new(builder.finish())
+}
+
+fn bytes(cells: &[Cell<'_>], refuse: &mut dyn FnMut(usize, &'static str)) -> ArrayRef {
+    let mut builder = BinaryBuilder::with_capacity(cells.len(), 0);
+    for (row, cell) in cells.iter().enumerate() {
+        let decoded = match cell {
+            Cell::Missing | Cell::Null => Some(None),
+            cell => cell
+                .text()
+                .and_then(|text| BASE64_STANDARD.decode(text.trim_ascii()).ok())
+                .map(Some),
+        };
+        if decoded.is_none() {
+            refuse(row, "not bytes, which are written in base64");
+        }
+        builder.append_option(decoded.flatten());
     }
     Arc::new(builder.finish())
 }
@@ -163,16 +204,29 @@ mod tests {
             (Kind::Int, Number("5.0"), "5"),
             (Kind::Int, Number("12345678901234"), "12345678901234"),
             (Kind::Int, Escaped(r"\u0035"), "5"),
-            (Kind::Huge, Number("12345678901234567890123"), "12345678901234567890123"),
+            (Kind::HUGE, Number("12345678901234567890123"), "12345678901234567890123"),
+            (Kind::Numeric(17, 2), Number("999999999999999.99"), "999999999999999.99"),
+            (Kind::Numeric(17, 2), Text(" -4.2 "), "-4.20"),
             (Kind::Decimal, Number("5"), "5.0"),
             (Kind::Decimal, Text("1.5"), "1.5"),
+            (Kind::Decimal, Text("NaN"), "NaN"),
+            (Kind::Decimal, Text("-Infinity"), "-inf"),
             (Kind::Boolean, Bool(false), "false"),
             (Kind::Boolean, Text("True"), "true"),
             (Kind::Date, Text("2026-02-01"), "2026-02-01"),
             (Kind::Time, Text("12:30:00.5"), "12:30:00.500"),
             (Kind::Timestamp, Text("2026-02-01T01:00:00+01:00"), "2026-02-01T00:00:00"),
             (Kind::Timestamp, Text("2026-02-01"), "2026-02-01T00:00:00"),
+            (
+                Kind::TimestampNs,
+                Text("2026-02-01T01:00:00.123456789+01:00"),
+                "2026-02-01T00:00:00.123456789",
+            ),
+            (Kind::TimestampTz, Text("2026-02-01T01:00:00+01:00"), "2026-02-01T00:00:00Z"),
+            (Kind::TimestampTzNs, Text("2026-02-01 00:00:00"), "2026-02-01T00:00:00Z"),
             (Kind::Char(1), Text("longer"), "longer"),
+            (Kind::Binary, Text("AP8="), "00ff"),
+            (Kind::Interval, Text("-26:00:01.5"), "-PT93601.5S"),
             (Kind::Varchar, Number("1.50"), "1.50"),
             (Kind::Varchar, Bool(true), "true"),
             (Kind::Varchar, Nested("{\"a\": 1}"), "{\"a\":1}"),
@@ -194,16 +248,26 @@ mod tests {
             (Kind::Int, Text(""), "not a number"),
             (Kind::BigInt, Number("9223372036854775808"), "too large for 64 bits"),
             (Kind::Int, Bool(true), "not a number"),
-            (Kind::Decimal, Text("NaN"), "not a number"),
+            (Kind::HUGE, Number("5.5"), "not a whole number"),
+            (
+                Kind::Numeric(3, 1),
+                Number("5.55"),
+                "has more digits after the point than its column",
+            ),
+            (Kind::Numeric(3, 1), Number("555"), "has more digits than its column"),
+            (Kind::Numeric(3, 0), Number("5555"), "has more digits than its column"),
+            (Kind::Int, Text("NaN"), "not a number"),
+            (Kind::Numeric(5, 2), Text("NaN"), "not a number"),
             (Kind::Decimal, Nested("[1]"), "not a number"),
             (Kind::Boolean, Number("1"), "not true or false"),
+            (Kind::Interval, Text("1:60:00"), "not a span of time, which is written 26:59:59.5"),
+            (Kind::Binary, Text("A"), "not bytes, which are written in base64"),
+            (Kind::Binary, Number("1"), "not bytes, which are written in base64"),
             (Kind::Date, Text("2026-02-01T00:00:00Z"), "not a date, which is written 2026-12-31"),
             (Kind::Time, Text("25:00:00"), "not a time of day, which is written 23:59:59"),
-            (
-                Kind::Timestamp,
-                Number("1769904000"),
-                "not a timestamp, which is written 2026-12-31T23:59:59Z",
-            ),
+            (Kind::Timestamp, Number("1769904000"), NOT_A_TIMESTAMP),
+            (Kind::TimestampNs, Text("9999-12-31"), TOO_FAR),
+            (Kind::TimestampTzNs, Text("x"), NOT_A_TIMESTAMP),
         ] {
             assert_eq!(convert(kind, cell), Err(reason), "{kind:?} {cell:?}");
         }

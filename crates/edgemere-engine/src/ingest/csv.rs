@@ -1,10 +1,11 @@
 //! Rows from lines of values with commas between them (RFC 4180), after a line of names.
 //!
-//! An empty field is a null, quoted or not. A field may be in quotes and then hold commas, lines and
+//! An empty field is a null, quoted or not, and so is a word that says so, as `NULL` or `n/a`, in a
+//! column that is not text. A field may be in quotes and then hold commas, lines and
 //! doubled quotes. Lines without anything are not rows.
 
 use super::cell::Cell;
-use super::infer::{self, Texts};
+use super::infer::{self, Mixed, Texts};
 use super::keys::Target;
 use super::rows::Rows;
 use super::{Decoded, Error, Limits};
@@ -15,6 +16,7 @@ pub(super) fn decode(
     text: &str,
     known: Option<&Schema>,
     limits: &Limits,
+    mixed: Mixed,
 ) -> Result<Decoded, Error> {
     let mut reader = Reader { text, at: 0 };
     let mut rows = Rows::new(known, limits);
@@ -41,7 +43,7 @@ pub(super) fn decode(
         }
         rows.end_row(record.text)?;
     }
-    rows.decoded(Texts::Anything)
+    rows.decoded(Texts::Fields(mixed))
 }
 
 /// The columns of the names in the header.

@@ -34,6 +34,7 @@ pub(super) fn check(bytes: &[u8], limits: &Limits) -> Result<(), Error> {
         let (body, after) = split(after, message.bodyLength())?;
         rest = after;
         if let Some(batch) = batch(&message) {
+            let body = Body { length: body.len(), bytes: body };
             let bytes = body_bytes(&batch, body, limits)?;
             inflated = inflated.saturating_add(bytes);
             if inflated > limits.bytes_max {
@@ -42,6 +43,32 @@ pub(super) fn check(bytes: &[u8], limits: &Limits) -> Result<(), Error> {
         }
     }
     Err(Error::too_large("messages", MESSAGES_MAX))
+}
+
+/// Refuses a single message of a peer whose lengths do not fit in its body, or whose values would have
+/// more bytes than `bytes_max`.
+pub(crate) fn check_message(header: &[u8], body: Body<'_>, bytes_max: usize) -> Result<(), Error> {
+    let message = root_as_message(header).map_err(|error| wrong(&error.to_string()))?;
+    let length = usize::try_from(message.bodyLength()).ok();
+    if length.is_none_or(|length| length > body.length) {
+        return Err(wrong("a message is longer than what is there"));
+    }
+    let limits = Limits { bytes_max, cells_max: bytes_max, ..Limits::default() };
+    batch(&message).map_or(Ok(()), |batch| body_bytes(&batch, body, &limits).map(drop))
+}
+
+/// Whether a message has compressed buffers, so that its body has to be there to be checked.
+pub(crate) fn is_compressed(header: &[u8]) -> bool {
+    let message = root_as_message(header).ok();
+    let batch = message.as_ref().and_then(batch);
+    batch.is_some_and(|batch| batch.compression().is_some())
+}
+
+/// The body of a message: how long it is, and what is there of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Body<'a> {
+    pub(crate) length: usize,
+    pub(crate) bytes: &'a [u8],
 }
 
 /// The rows or the dictionary of a message.
@@ -54,7 +81,7 @@ fn batch<'a>(message: &Message<'a>) -> Option<RecordBatch<'a>> {
 }
 
 /// Checks the lengths of a batch, and tells how many bytes its values have.
-fn body_bytes(batch: &RecordBatch<'_>, body: &[u8], limits: &Limits) -> Result<usize, Error> {
+fn body_bytes(batch: &RecordBatch<'_>, body: Body<'_>, limits: &Limits) -> Result<usize, Error> {
     let cells = i64::try_from(limits.cells_max).unwrap_or(i64::MAX);
     let is_count = |count: i64| (0..=cells).contains(&count);
     if !is_count(batch.length()) {
@@ -72,9 +99,11 @@ fn body_bytes(batch: &RecordBatch<'_>, body: &[u8], limits: &Limits) -> Result<u
         let from = usize::try_from(buffer.offset()).map_err(|_| wrong())?;
         let length = usize::try_from(buffer.length()).map_err(|_| wrong())?;
         let until = from.checked_add(length).ok_or_else(wrong)?;
-        let values = body.get(from..until).ok_or_else(wrong)?;
+        if until > body.length {
+            return Err(wrong());
+        }
         bytes = bytes.saturating_add(match codec {
-            Some(codec) => inflated_bytes(codec, values)?,
+            Some(codec) => inflated_bytes(codec, body.bytes.get(from..until).ok_or_else(wrong)?)?,
             None => length,
         });
         if bytes > limits.bytes_max {

@@ -15,6 +15,10 @@ pub struct Limits {
     pub name_chars_max: usize,
     /// Rejected rows that are listed; all of them are counted.
     pub rejected_max: usize,
+    /// Known columns that must not become wider, whatever values come.
+    pub fixed: Vec<String>,
+    /// Whether a column that no table can hold refuses the input, and is not left out of it.
+    pub strict: bool,
 }
 
 impl Default for Limits {
@@ -26,6 +30,8 @@ impl Default for Limits {
             cells_max: 10_000_000,
             name_chars_max: 128,
             rejected_max: 100,
+            fixed: Vec::new(),
+            strict: false,
         }
     }
 }

@@ -5,21 +5,24 @@
 //! 2. `keys` and `names` say which column a key belongs to, and `rows` gathers the cells by column.
 //! 3. The columns of a known table are made into arrays by `convert`, for which `number` and `time`
 //!    read texts. A value that does not fit rejects its row, and only that.
+//!    A column of whole numbers becomes wider when numbers come that it does not hold: `widen`.
 //! 4. The columns that are new get a type from all the rows that are left, in `infer`, and are
 //!    made into arrays too.
 //! 5. `verdicts` takes the rejected rows out and keeps what is to be said about them.
 //!
 //! No row is lost unnoticed: `accepted` and `rejected_total` add up to the rows of the input. The
-//! input as a whole is refused only when it cannot be read.
+//! input as a whole is refused only when it cannot be read. A column that no table can hold, as some of
+//! Arrow's, is left out and told, or, where nothing may be left out, refuses the input.
 //!
 //! # Rules
-//! - **Names** are trimmed and in lower case; what is not a letter, a digit or `_` becomes `_`. Two
+//! - **Names** are made plain: see `names`. Two
 //!   keys of one object that become the same name reject the row; in a CSV header or an Arrow schema
 //!   they refuse the input. The same key twice in one object: the last one holds.
 //! - **System columns** in the input, from rows that were read before, are left out and listed.
 //! - **Types of new columns**, from all rows: see `infer`. **Values of known columns**: see
 //!   `convert`.
-//! - Times are kept in UTC and in microseconds; more digits of a fraction are cut off.
+//! - Times are kept in UTC, in microseconds or, where one has more digits, in nanoseconds. They are cut
+//!   off where a column also has times that cannot be counted so.
 //! - A new column that only rejected rows have is not added.
 
 mod cell;
@@ -38,15 +41,18 @@ mod scan;
 mod stream;
 mod time;
 mod verdicts;
+mod widen;
 
 use arrow::array::RecordBatch;
 
 use crate::schema::{Column, Schema};
 
 pub use error::Error;
-pub use infer::CHAR_LENGTH_MAX;
+pub use infer::{CHAR_LENGTH_MAX, Mixed};
+pub(crate) use lengths::{Body, check_message, is_compressed};
 pub use limits::Limits;
 pub use scan::DEPTH_MAX;
+pub(crate) use stream::retyped;
 pub use verdicts::{Rejected, VALUE_CHARS_MAX};
 
 /// What the bytes are.
@@ -65,7 +71,7 @@ pub enum Input {
 /// The rows of an input.
 #[derive(Clone, Debug)]
 pub struct Decoded {
-    /// The table's columns after these rows: the given ones, then new ones.
+    /// The table's columns after these rows: the given ones, of which some may be wider, then new ones.
     pub schema: Schema,
     /// The columns that are new against the given ones.
     pub added: Vec<Column>,
@@ -79,6 +85,37 @@ pub struct Decoded {
     pub rejected_total: usize,
     /// The system columns that the input had and that were left out.
     pub ignored: Vec<String>,
+    /// The new columns that are text because of single values.
+    pub notes: Vec<Note>,
+    /// The columns that no column of a table can hold, and that were left out.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// That a new column is text because of a value, where other values are not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The column.
+    pub column: String,
+    /// The row, from 1, in the input's order.
+    pub row: usize,
+    /// The value, shortened.
+    pub value: String,
+}
+
+impl std::fmt::Display for Note {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { column, row, value } = self;
+        write!(f, "{column} is text because of row {row}: \"{value}\"")
+    }
+}
+
+/// A column of an input that was left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The column, as it is named in the input.
+    pub column: String,
+    /// What is in the way.
+    pub reason: String,
 }
 
 /// Reads the rows of an input for a table with the known columns, or for a new table.
@@ -92,15 +129,36 @@ pub fn decode(
     known: Option<&Schema>,
     limits: &Limits,
 ) -> Result<Decoded, Error> {
+    decode_mixed(input, bytes, known, limits, Mixed::default())
+}
+
+/// The same, where it is said what becomes of a new column of a CSV with values of several sorts.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_mixed(
+    input: Input,
+    bytes: &[u8],
+    known: Option<&Schema>,
+    limits: &Limits,
+    mixed: Mixed,
+) -> Result<Decoded, Error> {
     if bytes.len() > limits.bytes_max {
         return Err(Error::too_large("bytes", limits.bytes_max));
     }
     match input {
         Input::Json => json::decode(text(bytes)?, known, limits),
         Input::Lines => json::decode_lines(text(bytes)?, known, limits),
-        Input::Csv => csv::decode(text(bytes)?, known, limits),
+        Input::Csv => csv::decode(text(bytes)?, known, limits, mixed),
         Input::ArrowStream => stream::decode(bytes, known, limits),
     }
+}
+
+/// The plain names that a column of that name may have: the one it gets, and the one that it got before.
+pub(crate) fn plain_names(name: &str) -> Vec<String> {
+    let mut names = vec![names::plain(name), names::plain_before(name)];
+    names.dedup();
+    names
 }
 
 /// Whether a text is one JSON value: where it is not, in bytes, and why.

@@ -1,12 +1,14 @@
 //! Reads numbers from their own text, exactly where they are whole.
 //!
-//! A number here is a sign, digits, a fraction and an exponent. `inf`, `nan`, hexadecimal digits and
-//! separators are text.
+//! A number here is a sign, digits, a fraction and an exponent. Hexadecimal digits and separators are
+//! text. A column of floats also takes what is no number, `NaN`, and the infinities.
 
 /// The digits that a whole number may have at most: those of `numeric(38,0)`.
 pub(super) const DIGITS_MAX: usize = 38;
 
 const NOT_A_NUMBER: &str = "not a number";
+const TOO_FINE: &str = "has more digits after the point than its column";
+const TOO_LONG: &str = "has more digits than its column";
 
 /// A whole number of 64 bits. `5.0` and `5e3` are whole.
 pub(super) fn int(text: &str) -> Result<i64, &'static str> {
@@ -27,13 +29,36 @@ pub(super) fn huge(text: &str) -> Result<i128, &'static str> {
     Ok(if parts.negative { -digits } else { digits })
 }
 
+/// A whole number of so many digits.
+pub(super) fn whole(text: &str, digits: u8) -> Result<i128, &'static str> {
+    let number = huge(text)?;
+    let end = 10_i128.checked_pow(digits.into()).unwrap_or(i128::MAX);
+    if (1 - end..end).contains(&number) { Ok(number) } else { Err(TOO_LONG) }
+}
+
+/// A number of so many digits, of which some stand after the point, without the point.
+pub(super) fn numeric(text: &str, digits: u8, scale: u8) -> Result<i128, &'static str> {
+    let parts = Parts::of(text).ok_or(NOT_A_NUMBER)?;
+    let number = parts.scaled(scale).ok_or(TOO_FINE)?.ok_or(TOO_LONG)?;
+    let end = 10_i128.checked_pow(digits.into()).unwrap_or(i128::MAX);
+    match number < end {
+        true => Ok(if parts.negative { -number } else { number }),
+        false => Err(TOO_LONG),
+    }
+}
+
+/// Whether a text is a number, of any size, or stands in the place of one.
+pub(super) fn is_number(text: &str) -> bool {
+    Parts::of(text).is_some() || special(text).is_some()
+}
+
 /// A number with a fraction, as near as 64 bits come. A whole number must not lose digits.
 pub(super) fn float(text: &str) -> Result<f64, &'static str> {
     // A short text without an exponent is exact enough to need no further look.
     const SURELY_EXACT: usize = 15;
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     if !digits.starts_with(|first: char| first.is_ascii_digit() || first == '.') {
-        return Err(NOT_A_NUMBER);
+        return special(text).ok_or(NOT_A_NUMBER);
     }
     let number: f64 = text.parse().map_err(|_| NOT_A_NUMBER)?;
     if text.len() <= SURELY_EXACT && number.is_finite() {
@@ -43,6 +68,19 @@ pub(super) fn float(text: &str) -> Result<f64, &'static str> {
         return Err("has too many digits for a decimal");
     }
     if number.is_finite() { Ok(number) } else { Err("too large for a decimal") }
+}
+
+/// A float that is no number, or infinite: `NaN`, `inf`, `Infinity`, in any case.
+pub(super) fn special(text: &str) -> Option<f64> {
+    let (sign, name) = match text.strip_prefix('-') {
+        Some(name) => (-1.0, name),
+        None => (1.0, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let is = |other: &str| name.eq_ignore_ascii_case(other);
+    match is("nan") {
+        true => (name.len() == text.len()).then_some(f64::NAN),
+        false => (is("inf") || is("infinity")).then_some(sign * f64::INFINITY),
+    }
 }
 
 /// Whether a whole number is the same as a float.
@@ -97,6 +135,12 @@ impl<'a> Parts<'a> {
     /// The number without its sign: `None` when it has a fraction, `Some(None)` when it has too many
     /// digits.
     fn whole_digits(&self) -> Option<Option<i128>> {
+        self.scaled(0)
+    }
+
+    /// The number without its sign, times ten as often as `scale` says: `None` when it has a fraction
+    /// even so, `Some(None)` when it has too many digits.
+    fn scaled(&self, scale: u8) -> Option<Option<i128>> {
         let digits = [self.whole, self.fraction].concat();
         let significant = digits.trim_start_matches('0').trim_end_matches('0');
         if significant.is_empty() {
@@ -104,7 +148,8 @@ impl<'a> Parts<'a> {
         }
         let zeros = digits.len() - digits.trim_end_matches('0').len();
         let fraction = i64::try_from(self.fraction.len()).ok()?;
-        let zeros = i64::try_from(zeros).ok()?.saturating_add(self.exponent) - fraction;
+        let exponent = self.exponent.saturating_add(scale.into());
+        let zeros = i64::try_from(zeros).ok()?.saturating_add(exponent) - fraction;
         let zeros = usize::try_from(zeros).ok()?;
         if significant.len().saturating_add(zeros) > DIGITS_MAX {
             return Some(None);
@@ -179,6 +224,35 @@ mod tests {
     }
 
     #[test]
+    fn exact_numbers() {
+        for (text, number) in [
+            ("4.2", 420),
+            ("-4.20", -420),
+            ("4", 400),
+            ("4.200000", 420),
+            ("42e-1", 420),
+            ("1e2", 10_000),
+            ("0", 0),
+            ("999999999999999.99", 99_999_999_999_999_999),
+            ("+.5", 50),
+        ] {
+            assert_eq!(numeric(text, 17, 2), Ok(number), "{text}");
+        }
+        for (text, reason) in [
+            ("4.205", TOO_FINE),
+            ("1e-3", TOO_FINE),
+            ("1000000000000000.00", TOO_LONG),
+            ("1e37", TOO_LONG),
+            ("1e99999999999", TOO_LONG),
+            ("", NOT_A_NUMBER),
+            ("4,2", NOT_A_NUMBER),
+        ] {
+            assert_eq!(numeric(text, 17, 2), Err(reason), "{text}");
+        }
+        assert_eq!(numeric(&"9".repeat(38), 38, 0), Ok(10_i128.pow(38) - 1));
+    }
+
+    #[test]
     fn floats() {
         for (text, number) in [
             ("1.5", 1.5),
@@ -191,10 +265,13 @@ mod tests {
         ] {
             assert_eq!(float(text), Ok(number), "{text}");
         }
+        assert!(float("NaN").unwrap().is_nan() && float("nan").unwrap().is_nan());
+        for (text, number) in [("inf", f64::INFINITY), ("-Infinity", f64::NEG_INFINITY)] {
+            assert_eq!(float(text), Ok(number), "{text}");
+        }
         for (text, reason) in [
-            ("NaN", "not a number"),
-            ("inf", "not a number"),
-            ("-Infinity", "not a number"),
+            ("-NaN", "not a number"),
+            ("infinite", "not a number"),
             ("", "not a number"),
             ("1.5x", "not a number"),
             ("1e999", "too large for a decimal"),

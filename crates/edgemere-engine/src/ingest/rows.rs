@@ -6,11 +6,13 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use arrow::array::{ArrayRef, new_null_array};
+
 use super::cell::Cell;
-use super::infer::{self, Texts};
+use super::infer::{self, Inferred, Texts};
 use super::keys::{Keys, Target};
-use super::verdicts::Verdicts;
-use super::{Decoded, Error, Limits, convert, names};
+use super::verdicts::{Verdicts, shorten};
+use super::{Decoded, Error, Limits, Note, convert, names, widen};
 use crate::schema::{Column, Kind, Schema};
 
 /// In how many ways the keys of an input may be written, for each column that it may have.
@@ -39,6 +41,28 @@ struct Cells<'a> {
     cells: Vec<Cell<'a>>,
     /// The key that the last cell came from.
     key: usize,
+}
+
+impl Cells<'_> {
+    /// What is to be told of a type.
+    fn note(&self, inferred: &Inferred) -> Option<Note> {
+        let row = inferred.because?;
+        let value = self.cells.get(row).and_then(|cell| cell.kept()).unwrap_or_default();
+        Some(Note { column: self.name.clone(), row: row + 1, value: shorten(&value) })
+    }
+
+    /// Takes out the words that say that there is no value, where words may and the type is not text.
+    fn blank(&mut self, kind: Kind, may_lack: bool) {
+        if may_lack && !matches!(kind, Kind::Char(_) | Kind::Varchar) {
+            let words = self.cells.iter_mut().filter(|cell| lacks_value(**cell));
+            words.for_each(|cell| *cell = Cell::Null);
+        }
+    }
+}
+
+/// Whether a field of a CSV says that there is no value.
+fn lacks_value(cell: Cell<'_>) -> bool {
+    matches!(cell, Cell::Text(text) if infer::is_no_value(text))
 }
 
 impl<'a> Rows<'a> {
@@ -85,7 +109,8 @@ impl<'a> Rows<'a> {
 
     /// Where the values of a key go; a column is added if there is none of that name.
     pub(super) fn target(&mut self, key: &str) -> Target {
-        let name = match names::column_name(key, self.limits.name_chars_max) {
+        let is_known = |name: &str| self.by_name.contains_key(name);
+        let name = match names::column_name(key, self.limits.name_chars_max, is_known) {
             Ok(name) => name,
             Err(reason) => return Target::Refused(reason),
         };
@@ -158,29 +183,126 @@ impl<'a> Rows<'a> {
     }
 
     /// Makes columns of the rows.
+    ///
+    /// The known columns come first, so that rows they reject say nothing about new ones, nor about
+    /// those that become wider.
     pub(super) fn decoded(mut self, texts: Texts) -> Result<Decoded, Error> {
-        let mut columns = Vec::with_capacity(self.columns.len());
-        let mut arrays = Vec::with_capacity(self.columns.len());
-        // The known columns come first, so that rows they reject say nothing about new ones.
-        for mut column in std::mem::take(&mut self.columns) {
+        let may_lack = matches!(texts, Texts::Fields(_));
+        let mut columns = std::mem::take(&mut self.columns);
+        let mut made: Vec<Option<ArrayRef>> = Vec::with_capacity(columns.len());
+        for column in &mut columns {
             column.cells.resize(self.rows, Cell::Missing);
-            let Some(kind) = column.kind.or_else(|| self.infer(&column.cells, texts)) else {
+            let array = column.kind.and_then(|kind| {
+                column.blank(kind, may_lack);
+                self.known_array(column, kind)
+            });
+            made.push(array);
+        }
+        let (mut schema, mut arrays) = (Vec::new(), Vec::new());
+        let (mut notes, mut untyped) = (Vec::new(), Vec::new());
+        for (mut column, array) in columns.into_iter().zip(made) {
+            let has_null = column.cells.contains(&Cell::Null);
+            let inferred = match column.kind {
+                None => self.infer(&column.cells, texts, may_lack),
+                Some(_) => None,
+            };
+            notes.extend(inferred.and_then(|inferred| column.note(&inferred)));
+            let kind = column.kind.or(inferred.map(|inferred| inferred.kind));
+            // A null of JSON is text, as EdgeLake has it; a CSV has all of its columns in every row.
+            let Some(kind) = kind.or((has_null && !may_lack).then_some(Kind::Varchar)) else {
+                untyped.extend(has_null.then_some(column.name));
                 continue;
             };
-            let mut refuse = |row: usize, reason: &'static str| {
-                let value = column.cells.get(row).and_then(|cell| cell.kept()).unwrap_or_default();
-                self.verdicts.refuse(row, Some(&column.name), &value, reason);
+            let (kind, array) = match array {
+                Some(array) => (kind, array),
+                None => {
+                    column.blank(kind, may_lack);
+                    self.wider_array(&column, kind)
+                }
             };
-            arrays.push(convert::array(kind, &column.cells, &mut refuse));
-            columns.push(Column { name: column.name, kind });
+            arrays.push(array);
+            schema.push(Column { name: column.name, kind });
         }
-        self.verdicts.decoded(self.known, columns, arrays, self.ignored)
+        // A table has a column. Rows that are nothing but nulls are kept all the same.
+        if schema.is_empty() {
+            for name in untyped {
+                arrays.push(new_null_array(&Kind::Varchar.arrow(), self.rows));
+                schema.push(Column { name, kind: Kind::Varchar });
+            }
+        }
+        let decoded = self.verdicts.decoded(self.known, schema, arrays, self.ignored)?;
+        Ok(Decoded { notes, ..decoded })
     }
 
-    fn infer(&self, cells: &[Cell<'a>], texts: Texts) -> Option<Kind> {
+    /// The type of a new column, from the rows that are left; `may_lack` says whether words may stand
+    /// for no value. A column of nothing but such words is text.
+    fn infer(&self, cells: &[Cell<'a>], texts: Texts, may_lack: bool) -> Option<Inferred> {
         let refused = self.verdicts.refused().iter();
-        let left = cells.iter().zip(refused).filter(|(_, refused)| !**refused);
-        infer::kind(left.map(|(cell, _)| *cell), texts)
+        let left = cells.iter().zip(refused).enumerate().filter(|(_, (_, refused))| !**refused);
+        let left = left.map(|(row, (cell, _))| (row, *cell));
+        let said = left.clone().filter(|(_, cell)| !(may_lack && lacks_value(*cell)));
+        let inferred = infer::infer(said, texts);
+        match inferred.map(|inferred| inferred.kind) {
+            // In a text column every word stands for itself.
+            Some(Kind::Char(_)) => infer::infer(left, texts),
+            // Nothing but such words: they may be words after all, and it is told.
+            None => {
+                let because = left.clone().find(|(_, cell)| cell.kept().is_some());
+                let because = because.map(|(row, _)| row);
+                infer::infer(left, texts).map(|inferred| Inferred { because, ..inferred })
+            }
+            Some(_) => inferred,
+        }
+    }
+
+    /// The values of a known column; none when it may have to be wider.
+    fn known_array(&mut self, column: &Cells<'a>, kind: Kind) -> Option<ArrayRef> {
+        let may_widen = !self.limits.fixed.contains(&column.name);
+        if may_widen
+            && kind.with_nanoseconds() != kind
+            && column.cells.iter().any(|cell| widen::is_fine(*cell))
+        {
+            return None;
+        }
+        let mut has_other_numbers = false;
+        let mut refused = Vec::new();
+        let array = convert::array(kind, &column.cells, &mut |row, reason| {
+            let cell = column.cells.get(row).copied().unwrap_or(Cell::Missing);
+            has_other_numbers |= kind.is_whole() && widen::is_number(cell);
+            refused.push((row, reason));
+        });
+        if may_widen && kind.is_whole() && has_other_numbers {
+            return None;
+        }
+        for (row, reason) in refused {
+            self.refuse(column, row, reason);
+        }
+        Some(array)
+    }
+
+    /// The values of a column in the type that they need: its own, unless it is known and they do not
+    /// fit.
+    fn wider_array(&mut self, column: &Cells<'a>, kind: Kind) -> (Kind, ArrayRef) {
+        let wider = column.kind.and_then(|kind| widen::kind(kind, self.left(&column.cells)));
+        let kind = wider.unwrap_or(kind);
+        let mut refused = Vec::new();
+        let mut refuse = |row, reason| refused.push((row, reason));
+        let array = convert::array(kind, &column.cells, &mut refuse);
+        for (row, reason) in refused {
+            self.refuse(column, row, reason);
+        }
+        (kind, array)
+    }
+
+    fn refuse(&mut self, column: &Cells<'a>, row: usize, reason: &str) {
+        let value = column.cells.get(row).and_then(|cell| cell.kept()).unwrap_or_default();
+        self.verdicts.refuse(row, Some(&column.name), &value, reason);
+    }
+
+    /// The cells of the rows that are not refused so far.
+    fn left(&self, cells: &[Cell<'a>]) -> impl Iterator<Item = Cell<'a>> {
+        let refused = self.verdicts.refused().iter();
+        cells.iter().zip(refused).filter(|(_, refused)| !**refused).map(|(cell, _)| *cell)
     }
 
     fn add_key(&mut self, place: usize, raw: &'a str, name: Cow<'a, str>) -> (usize, Target) {

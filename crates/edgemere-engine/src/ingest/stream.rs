@@ -1,8 +1,8 @@
 //! Rows from an Arrow IPC stream.
 //!
 //! The columns have types of their own, which are cast where no value changes: whole numbers, floats,
-//! decimals that a float holds, booleans, texts of every layout, dates, times, and timestamps of any
-//! unit and zone, which become microseconds of UTC. Lists and structs become JSON. A column that can
+//! decimals of up to 38 digits, booleans, texts of every layout, dates, times, and timestamps of any
+//! unit. Those with a zone are moments, and those without are not. Lists and structs become JSON. A column that can
 //! not be cast refuses the input. Texts are texts: no time is looked for in them.
 //!
 //! Where a known column has another type, the values are taken by their text, as from JSON.
@@ -15,17 +15,22 @@ use arrow::array::{
 };
 use arrow::buffer::Buffer;
 use arrow::compute::{CastOptions, cast_with_options, concat_batches};
-use arrow::datatypes::{DataType, Field, FieldRef, Float64Type, Schema as ArrowSchema, TimeUnit};
+use arrow::datatypes::{
+    DataType, Field, FieldRef, Schema as ArrowSchema, TimeUnit, TimestampNanosecondType,
+};
 use arrow::error::ArrowError;
 use arrow::ipc::reader::StreamDecoder;
 use arrow::json::writer::{EncoderOptions, make_encoder};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 
 use super::cell::Cell;
 use super::infer::{self, Texts};
 use super::verdicts::Verdicts;
-use super::{Decoded, Error, Limits, convert, lengths, names};
-use crate::schema::{Column, Kind, Schema};
+use super::{Decoded, Error, LeftOut, Limits, convert, lengths, names, verdicts, widen};
+use crate::schema::{Column, DIGITS_MAX, Kind, Schema, UTC};
+use crate::sql::JsonValues;
 
 /// How many times larger than the largest input the JSON of its lists and structs may become.
 const JSON_GROWTH_MAX: usize = 4;
@@ -44,26 +49,33 @@ pub(super) fn decode(
 fn rows(bytes: &[u8], known: Option<&Schema>, limits: &Limits) -> Result<Decoded, Error> {
     lengths::check(bytes, limits)?;
     let batch = read(bytes, limits)?;
-    let (mut sources, ignored) = sources(&batch, limits)?;
+    let Sources { columns: mut sources, ignored, left_out } = sources(&batch, known, limits)?;
     let mut verdicts = Verdicts::new(limits);
     verdicts.add_rows(batch.num_rows());
     let (mut columns, mut arrays) = (Vec::new(), Vec::new());
     let known = known.map_or(&[][..], |schema| &schema.columns);
     for column in known {
         let source = sources.iter().position(|source| source.name == column.name);
+        let mut kind = column.kind;
         arrays.push(match source.map(|place| sources.remove(place)) {
-            Some(source) => source.into_column(column, &mut verdicts),
-            None => new_null_array(&column.kind.arrow(), batch.num_rows()),
+            Some(source) => {
+                if !limits.fixed.contains(&column.name) {
+                    kind = source.wider(kind);
+                }
+                source.into_column(kind, &mut verdicts)
+            }
+            None => new_null_array(&kind.arrow(), batch.num_rows()),
         });
-        columns.push(column.clone());
+        columns.push(Column { name: column.name.clone(), kind });
     }
     for source in sources {
         let column = Column { name: source.name.clone(), kind: source.kind };
-        arrays.push(source.into_column(&column, &mut verdicts));
+        arrays.push(source.into_column(column.kind, &mut verdicts));
         columns.push(column);
     }
     check_size(batch.num_rows(), columns.len(), limits)?;
-    verdicts.decoded(known.len(), columns, arrays, ignored)
+    let decoded = verdicts.decoded(known.len(), columns, arrays, ignored)?;
+    Ok(Decoded { left_out, ..decoded })
 }
 
 /// All the rows of the stream.
@@ -103,63 +115,93 @@ struct Source {
     array: ArrayRef,
 }
 
-/// The columns of the stream by name, and the system columns among them.
-fn sources(batch: &RecordBatch, limits: &Limits) -> Result<(Vec<Source>, Vec<String>), Error> {
+/// The columns of the stream: those that a table can hold, the system columns, and others.
+struct Sources {
+    columns: Vec<Source>,
+    ignored: Vec<String>,
+    left_out: Vec<LeftOut>,
+}
+
+/// The columns of the stream by name.
+fn sources(batch: &RecordBatch, known: Option<&Schema>, limits: &Limits) -> Result<Sources, Error> {
     let (mut sources, mut ignored) = (Vec::<Source>::new(), Vec::new());
+    let mut left_out = Vec::new();
     let schema = batch.schema();
     for (place, (field, array)) in schema.fields().iter().zip(batch.columns()).enumerate() {
         let named =
             |reason| Error::Name { position: place + 1, name: field.name().clone(), reason };
-        let name = names::column_name(field.name(), limits.name_chars_max).map_err(named)?;
+        let is_known = |name: &str| known.is_some_and(|known| known.position(name).is_some());
+        let name = names::column_name(field.name(), limits.name_chars_max, is_known);
+        let name = name.map_err(named)?;
         if names::is_system(&name) {
             ignored.push(name);
             continue;
         }
         if sources.iter().any(|source| source.name == name) {
-            let first = first_named(&schema, &name, limits);
+            let first = first_named(&schema, &name);
             return Err(Error::SameName { first, second: field.name().clone() });
         }
         let json_max = limits.bytes_max.saturating_mul(JSON_GROWTH_MAX);
-        let (kind, array) = nearest(field, array, json_max)
-            .map_err(|reason| Error::Column { column: field.name().clone(), reason })?;
-        sources.push(Source { name, kind, array });
+        match nearest(field, array, json_max) {
+            Ok((kind, array)) => sources.push(Source { name, kind, array }),
+            Err(reason) if limits.strict => {
+                return Err(Error::Column { column: field.name().clone(), reason });
+            }
+            Err(reason) => left_out.push(LeftOut { column: field.name().clone(), reason }),
+        }
     }
-    Ok((sources, ignored))
+    Ok(Sources { columns: sources, ignored, left_out })
 }
 
-fn first_named(schema: &ArrowSchema, name: &str, limits: &Limits) -> String {
-    let is = |field: &&FieldRef| {
-        names::column_name(field.name(), limits.name_chars_max).as_deref() == Ok(name)
-    };
+fn first_named(schema: &ArrowSchema, name: &str) -> String {
+    let is = |field: &&FieldRef| super::plain_names(field.name()).iter().any(|one| one == name);
     schema.fields().iter().find(is).map(|field| field.name().clone()).unwrap_or_default()
 }
 
 impl Source {
+    /// The type of a known column that is to take the values: wider than it was where they do not fit,
+    /// and where there is such a type.
+    fn wider(&self, known: Kind) -> Kind {
+        let is_numeric = |kind| matches!(kind, Kind::Int | Kind::BigInt | Kind::Numeric(..));
+        if matches!(self.kind, Kind::TimestampNs | Kind::TimestampTzNs) {
+            return known.with_nanoseconds();
+        }
+        if *self.array.data_type() == known.arrow() || !is_numeric(known) {
+            return known;
+        }
+        let texts = self.texts();
+        let cells: Vec<Cell<'_>> = texts.iter().map(|text| self.cell(text.as_deref())).collect();
+        let mut fits = true;
+        convert::array(known, &cells, &mut |_, _| fits = false);
+        match self.kind {
+            _ if fits => known,
+            // Its digits are declared, and none of them is to be lost.
+            Kind::Int | Kind::BigInt | Kind::Numeric(..) => {
+                let both = known.joined(self.kind).filter(|both| both.has_widened_from(known));
+                both.unwrap_or(known)
+            }
+            _ => widen::kind(known, cells.into_iter()).unwrap_or(known),
+        }
+    }
+
     /// The values as a column of a table.
-    fn into_column(self, column: &Column, verdicts: &mut Verdicts) -> ArrayRef {
-        self.refuse_not_finite(verdicts);
-        if *self.array.data_type() == column.kind.arrow() {
+    fn into_column(self, kind: Kind, verdicts: &mut Verdicts) -> ArrayRef {
+        if *self.array.data_type() == kind.arrow() {
             return self.array;
         }
         let texts = self.texts();
         let cells: Vec<Cell<'_>> = texts.iter().map(|text| self.cell(text.as_deref())).collect();
-        convert::array(column.kind, &cells, &mut |row, reason| {
+        convert::array(kind, &cells, &mut |row, reason| {
             let value = texts.get(row).and_then(Option::as_deref).unwrap_or_default();
-            verdicts.refuse(row, Some(&column.name), value, reason);
+            verdicts.refuse(row, Some(&self.name), value, reason);
         })
     }
 
-    /// A float may be infinite or not a number, which no other input can say and SQL cannot compare.
-    fn refuse_not_finite(&self, verdicts: &mut Verdicts) {
-        let Some(floats) = self.array.as_primitive_opt::<Float64Type>() else { return };
-        for (row, float) in floats.iter().enumerate() {
-            if let Some(float) = float.filter(|float| !float.is_finite()) {
-                verdicts.refuse(row, Some(&self.name), &float.to_string(), "not a number");
-            }
-        }
-    }
-
     fn texts(&self) -> Vec<Option<std::borrow::Cow<'_, str>>> {
+        if let Some(bytes) = self.array.as_binary_opt::<i32>() {
+            let text = |bytes: &[u8]| BASE64_STANDARD.encode(bytes).into();
+            return bytes.iter().map(|bytes| bytes.map(text)).collect();
+        }
         if let Some(texts) = self.array.as_string_view_opt() {
             return texts.iter().map(|text| text.map(Into::into)).collect();
         }
@@ -175,8 +217,39 @@ impl Source {
         let Some(text) = text else { return Cell::Null };
         match self.kind {
             Kind::Boolean => Cell::Bool(text == "true"),
-            Kind::Int | Kind::BigInt | Kind::Huge | Kind::Decimal => Cell::Number(text),
+            Kind::Int | Kind::BigInt | Kind::Numeric(..) | Kind::Decimal => Cell::Number(text),
             _ => Cell::Text(text),
+        }
+    }
+}
+
+/// The values of a column in another type; or the first of them that is none of that type, with its row
+/// and why.
+pub(crate) fn retyped(
+    from: Kind,
+    array: &ArrayRef,
+    to: Kind,
+) -> Result<ArrayRef, (usize, String, &'static str)> {
+    let source = Source { name: String::new(), kind: from, array: Arc::clone(array) };
+    if from.arrow() == to.arrow() {
+        return Ok(Arc::clone(array));
+    }
+    let texts = source.texts();
+    let cells: Vec<Cell<'_>> = texts.iter().map(|text| source.cell(text.as_deref())).collect();
+    let mut refused: Option<(usize, &'static str)> = None;
+    if to.with_nanoseconds() != to
+        && let Some(row) = cells.iter().position(|cell| widen::is_fine(*cell))
+    {
+        refused = Some((row, "finer than microseconds"));
+    }
+    let made = convert::array(to, &cells, &mut |row, reason| {
+        refused.get_or_insert((row, reason));
+    });
+    match refused {
+        None => Ok(made),
+        Some((row, reason)) => {
+            let value = texts.get(row).and_then(Option::as_deref).unwrap_or_default();
+            Err((row, verdicts::shorten(value), reason))
         }
     }
 }
@@ -190,18 +263,14 @@ fn nearest(field: &Field, array: &ArrayRef, json_max: usize) -> Result<(Kind, Ar
         T::Boolean => to(Kind::Boolean),
         T::Int8 | T::Int16 | T::Int32 | T::UInt8 | T::UInt16 => to(Kind::Int),
         T::Int64 | T::UInt32 => to(Kind::BigInt),
-        T::UInt64 => to(Kind::BigInt).or_else(|_: String| to(Kind::Huge)),
+        T::UInt64 => to(Kind::BigInt).or_else(|_: String| to(Kind::HUGE)),
         T::Float16 | T::Float32 | T::Float64 => to(Kind::Decimal),
-        T::Decimal32(_, scale)
-        | T::Decimal64(_, scale)
-        | T::Decimal128(_, scale)
-        | T::Decimal256(_, scale) => {
-            let kind = if *scale == 0 { Kind::Huge } else { Kind::Decimal };
-            let (kind, cast_array) = to(kind)?;
-            same(array, &cast_array)?;
-            Ok((kind, cast_array))
-        }
+        T::Decimal32(digits, scale)
+        | T::Decimal64(digits, scale)
+        | T::Decimal128(digits, scale)
+        | T::Decimal256(digits, scale) => to(exact(*digits, *scale)?),
         T::Utf8 | T::LargeUtf8 | T::Utf8View => text(array),
+        T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) => to(Kind::Binary),
         T::Dictionary(_, values) => match values.as_ref() {
             // Views share the text of the dictionary; any other layout would repeat it.
             T::Utf8 | T::LargeUtf8 | T::Utf8View => text(array),
@@ -215,8 +284,13 @@ fn nearest(field: &Field, array: &ArrayRef, json_max: usize) -> Result<(Kind, Ar
         T::Date64 => {
             to(Kind::Date).and_then(|(kind, date)| same(array, &date).map(|()| (kind, date)))
         }
-        T::Time32(_) | T::Time64(_) => to(Kind::Time),
-        T::Timestamp(unit, _) => Ok((Kind::Timestamp, timestamp(array, *unit)?)),
+        T::Time32(_) | T::Time64(_) => {
+            to(Kind::Time).and_then(|(kind, time)| same(array, &time).map(|()| (kind, time)))
+        }
+        T::Duration(_) => {
+            to(Kind::Interval).and_then(|(kind, span)| same(array, &span).map(|()| (kind, span)))
+        }
+        T::Timestamp(unit, zone) => timestamp(array, *unit, zone.is_some()),
         T::List(_)
         | T::LargeList(_)
         | T::FixedSizeList(..)
@@ -225,6 +299,20 @@ fn nearest(field: &Field, array: &ArrayRef, json_max: usize) -> Result<(Kind, Ar
         | T::Struct(_)
         | T::Map(..) => Ok((Kind::Varchar, json(field, array, json_max)?)),
         other => Err(format!("it is of type {other}")),
+    }
+}
+
+/// The type of exact numbers with so many digits, and so many of them after the point. Digits that no
+/// column holds may be zeros in front, which the values tell.
+fn exact(digits: u8, scale: i8) -> Result<Kind, String> {
+    // A negative scale is of numbers that end in zeros.
+    let digits = digits.saturating_add(if scale < 0 { scale.unsigned_abs() } else { 0 });
+    let scale = u8::try_from(scale).unwrap_or(0);
+    match scale <= DIGITS_MAX {
+        true => Ok(Kind::Numeric(digits.clamp(scale.max(1), DIGITS_MAX), scale)),
+        false => {
+            Err(format!("it has {scale} digits after the point, and {DIGITS_MAX} are the most"))
+        }
     }
 }
 
@@ -246,16 +334,25 @@ fn text(array: &ArrayRef) -> Result<(Kind, ArrayRef), String> {
     Ok((kind, texts))
 }
 
-/// The values of a timestamp with a zone are of UTC already: the zone is only for showing them.
-fn timestamp(array: &ArrayRef, unit: TimeUnit) -> Result<ArrayRef, String> {
-    let data = array.to_data().into_builder().data_type(DataType::Timestamp(unit, None));
+/// The values of a timestamp with a zone are of UTC already: the zone is only for showing them. They
+/// are nanoseconds where one has digits beyond microseconds.
+fn timestamp(array: &ArrayRef, unit: TimeUnit, has_zone: bool) -> Result<(Kind, ArrayRef), String> {
+    let zone = has_zone.then(|| UTC.into());
+    let data = array.to_data().into_builder().data_type(DataType::Timestamp(unit, zone));
     let utc = make_array(data.build().map_err(|error| error.to_string())?);
-    cast(&utc, &Kind::Timestamp.arrow())
+    let is_fine = utc
+        .as_primitive_opt::<TimestampNanosecondType>()
+        .is_some_and(|times| times.iter().flatten().any(|time| time % 1000 != 0));
+    let kind = if has_zone { Kind::TimestampTz } else { Kind::Timestamp };
+    let kind = if is_fine { kind.with_nanoseconds() } else { kind };
+    Ok((kind, cast(&utc, &kind.arrow())?))
 }
 
 fn json(field: &Field, array: &ArrayRef, json_max: usize) -> Result<ArrayRef, String> {
     let field = Arc::new(field.clone());
-    let options = EncoderOptions::default().with_explicit_nulls(true);
+    let options = EncoderOptions::default()
+        .with_explicit_nulls(true)
+        .with_encoder_factory(Arc::new(JsonValues));
     let mut encoder =
         make_encoder(&field, array, &options).map_err(|error| format!("as JSON: {error}"))?;
     let mut builder = StringViewBuilder::with_capacity(array.len());

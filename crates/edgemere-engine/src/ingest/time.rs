@@ -6,6 +6,8 @@
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
 
+/// How many nanoseconds a microsecond has.
+const NANOS: i64 = 1000;
 const SECOND: i64 = 1_000_000;
 const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
@@ -18,11 +20,21 @@ const TIME_LENGTH: usize = 8;
 /// The longest text that is looked at: a timestamp with nine digits and an offset, and some more.
 const LENGTH_MAX: usize = 40;
 
+/// The length of a timestamp with six digits of a second, which is the longest without more.
+const MICROS_LENGTH: usize = "2026-12-31T23:59:59.123456".len();
+
+/// A moment: microseconds of UTC, and nanoseconds beyond them.
+type Moment = (i64, i64);
+
 /// What a text looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// A date with a time of day.
     Timestamp,
+    /// The same, with digits beyond microseconds.
+    Nanoseconds,
+    /// The same, of a time that cannot be counted in nanoseconds.
+    FarTimestamp,
     /// A date alone.
     Date,
     /// A time of day.
@@ -40,18 +52,41 @@ pub(super) fn form(text: &str) -> Form {
     match text.len() {
         DATE_LENGTH if date(text).is_some() => Form::Date,
         _ if text.as_bytes().get(2) == Some(&b':') && time(text).is_some() => Form::Time,
-        length if length > DATE_LENGTH && timestamp(text).is_some() => Form::Timestamp,
+        length if length > DATE_LENGTH => match moment(text) {
+            Some(moment) if in_nanoseconds(moment).is_none() => Form::FarTimestamp,
+            Some((_, 0)) => Form::Timestamp,
+            Some(_) => Form::Nanoseconds,
+            None => Form::Other,
+        },
         _ => Form::Other,
     }
+}
+
+/// Whether a text is a timestamp with digits beyond microseconds.
+pub(super) fn is_fine(text: &str) -> bool {
+    text.len() > MICROS_LENGTH && moment(text).is_some_and(|(_, nanos)| nanos != 0)
+}
+
+/// A timestamp in nanoseconds of UTC, if it can be counted so.
+pub(super) fn nanoseconds(text: &str) -> Option<i64> {
+    moment(text).and_then(in_nanoseconds)
+}
+
+fn in_nanoseconds((micros, nanos): Moment) -> Option<i64> {
+    micros.checked_mul(NANOS)?.checked_add(nanos)
 }
 
 /// A timestamp in microseconds of UTC. Without a zone it is taken for UTC, and a date alone is its
 /// first moment.
 pub(super) fn timestamp(text: &str) -> Option<i64> {
+    moment(text).map(|(micros, _)| micros)
+}
+
+fn moment(text: &str) -> Option<Moment> {
     let (day, rest) = text.split_at_checked(DATE_LENGTH)?;
     let days = i64::from(date(day)?);
     match rest.as_bytes().first() {
-        None => return Some(days * DAY),
+        None => return Some((days * DAY, 0)),
         Some(b'T' | b't' | b' ') => {}
         Some(_) => return None,
     }
@@ -74,19 +109,37 @@ pub(super) fn date(text: &str) -> Option<i32> {
 /// A time of day in microseconds.
 pub(super) fn time(text: &str) -> Option<i64> {
     match clock(text)? {
-        (time, "") => Some(time),
+        ((time, _), "") => Some(time),
         _ => None,
     }
 }
 
-fn usual(days: i64, text: &str) -> Option<i64> {
-    let (time, zone) = clock(text)?;
-    Some(days * DAY + time - offset(zone)?)
+/// A span of time in microseconds: as on a clock, with any number of hours.
+pub(super) fn span(text: &str) -> Option<i64> {
+    let (sign, clock_text) = match text.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, text),
+    };
+    let (hours, _) = clock_text.split_once(':')?;
+    let hours: i64 = Some(hours)
+        .filter(|hours| hours.bytes().all(|byte| byte.is_ascii_digit()))?
+        .parse()
+        .ok()?;
+    let minutes = format!("00{}", clock_text.get(clock_text.find(':')?..)?);
+    match clock(&minutes)? {
+        ((rest, 0), "") => hours.checked_mul(HOUR)?.checked_add(rest)?.checked_mul(sign),
+        _ => None,
+    }
+}
+
+fn usual(days: i64, text: &str) -> Option<Moment> {
+    let ((time, nanos), zone) = clock(text)?;
+    Some((days * DAY + time - offset(zone)?, nanos))
 }
 
 /// Leaves a text to jiff that begins with a full date: no seconds, a leap second, a comma for the
 /// point, a short offset.
-fn unusual(text: &str) -> Option<i64> {
+fn unusual(text: &str) -> Option<Moment> {
     // A zone by name in brackets would be passed over.
     if text.len() > LENGTH_MAX || text.contains('[') {
         return None;
@@ -103,12 +156,13 @@ fn unusual(text: &str) -> Option<i64> {
     micros(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
 }
 
-fn micros(time: Timestamp) -> Option<i64> {
-    time.as_nanosecond().div_euclid(1000).try_into().ok()
+fn micros(time: Timestamp) -> Option<Moment> {
+    let (nanos, unit) = (time.as_nanosecond(), i128::from(NANOS));
+    Some((nanos.div_euclid(unit).try_into().ok()?, nanos.rem_euclid(unit).try_into().ok()?))
 }
 
 /// `HH:MM:SS` with or without a fraction, and what comes after.
-fn clock(text: &str) -> Option<(i64, &str)> {
+fn clock(text: &str) -> Option<(Moment, &str)> {
     let (clock, rest) = text.split_at_checked(TIME_LENGTH)?;
     let bytes: &[u8; TIME_LENGTH] = clock.as_bytes().try_into().ok()?;
     let [h1, h2, b':', m1, m2, b':', s1, s2] = *bytes else { return None };
@@ -120,10 +174,11 @@ fn clock(text: &str) -> Option<(i64, &str)> {
         Some(rest) => fraction(rest)?,
         None => (0, rest),
     };
-    Some((hour * HOUR + minute * MINUTE + second * SECOND + fraction, rest))
+    let micros = hour * HOUR + minute * MINUTE + second * SECOND + fraction / NANOS;
+    Some(((micros, fraction % NANOS), rest))
 }
 
-/// One to nine digits as microseconds, and what comes after. Digits past the sixth are cut off.
+/// One to nine digits as nanoseconds, and what comes after.
 fn fraction(text: &str) -> Option<(i64, &str)> {
     const NANO_DIGITS: usize = 9;
     let length = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -131,7 +186,7 @@ fn fraction(text: &str) -> Option<(i64, &str)> {
         return None;
     }
     let (digits, rest) = text.split_at_checked(length)?;
-    let padded = digits.bytes().chain(std::iter::repeat(b'0')).take(6);
+    let padded = digits.bytes().chain(std::iter::repeat(b'0')).take(NANO_DIGITS);
     Some((padded.fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0')), rest))
 }
 
@@ -239,6 +294,10 @@ mod tests {
     fn forms() {
         for (text, expected) in [
             ("2026-02-01T00:00:00Z", Form::Timestamp),
+            ("2026-02-01T00:00:00.123456000Z", Form::Timestamp),
+            ("2026-02-01T00:00:00.123456789Z", Form::Nanoseconds),
+            ("9999-12-31T00:00:00.123456789Z", Form::FarTimestamp),
+            ("9999-12-31T00:00:00", Form::FarTimestamp),
             ("2026-02-01", Form::Date),
             ("2026-02-31", Form::Other),
             ("12:30:00", Form::Time),
@@ -265,7 +324,9 @@ mod tests {
             let micros = i64::try_from(time.as_nanosecond().div_euclid(1000)).unwrap();
             prop_assert_eq!(timestamp(&text), Some(micros), "{}", text);
             let day = text.get(..10).unwrap();
-            prop_assert_eq!(usual(i64::from(date(day).unwrap()), text.get(11..).unwrap()), Some(micros));
+            let read = usual(i64::from(date(day).unwrap()), text.get(11..).unwrap()).unwrap();
+            prop_assert_eq!(i128::from(read.0) * 1000 + i128::from(read.1), time.as_nanosecond());
+            prop_assert_eq!(nanoseconds(&text).map(i128::from), i64::try_from(time.as_nanosecond()).ok().map(i128::from));
         }
 
         #[test]

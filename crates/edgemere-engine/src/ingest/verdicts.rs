@@ -89,6 +89,8 @@ impl Verdicts {
             rejected: self.rejected,
             rejected_total: self.rejected_total,
             ignored,
+            notes: Vec::new(),
+            left_out: Vec::new(),
         })
     }
 
@@ -107,7 +109,8 @@ impl Verdicts {
     }
 }
 
-fn shorten(value: &str) -> String {
+/// A value as it is shown: not longer than [`VALUE_CHARS_MAX`].
+pub(super) fn shorten(value: &str) -> String {
     match value.char_indices().nth(VALUE_CHARS_MAX) {
         Some((end, _)) => format!("{}…", value.get(..end).unwrap_or_default()),
         None => value.to_owned(),

@@ -30,6 +30,9 @@ pub use self::reader::Reader;
 use self::store::Store;
 use crate::sql::{self, Query};
 
+/// The owner of jobs that nobody asks for: no principal has this name.
+const UNLISTED: &str = "\0";
+
 /// The jobs of a node. Clones are the same.
 #[derive(Clone, Debug)]
 pub struct Jobs {
@@ -54,6 +57,14 @@ impl Jobs {
         // On its own: whoever waits for it may go away, and leaves nothing half done.
         let begun = tokio::spawn(begin).await;
         begun.map_err(|error| Error::file("begin to write", io::Error::other(error)))?
+    }
+
+    /// Takes the rows that are left of a query to disk, with the room that jobs have, and gives them
+    /// from there. They are nobody's job, and gone with the reader.
+    pub async fn spill(&self, query: Query) -> Result<Reader, Error> {
+        let job = self.start(UNLISTED, query).await?;
+        let reader = job.read().await?;
+        Ok(reader.forgetting(self.clone()))
     }
 
     /// The job of that id and owner.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
+use super::Jobs;
 use super::error::Error;
 use super::file::{self, Stream};
 use super::job::{Job, Progress, State};
@@ -18,6 +19,8 @@ pub struct Reader {
     stream: Option<Stream>,
     /// How many batches were read.
     batches: u64,
+    /// Where the job is forgotten when the reader is dropped.
+    forgets: Option<Jobs>,
 }
 
 /// What a reader does next.
@@ -38,7 +41,13 @@ impl Reader {
         }
         let opened = job.file().open().await;
         let stream = opened.map_err(|error| reason(&progress, error))?;
-        Ok(Self { job, progress, stream: Some(stream), batches: 0 })
+        Ok(Self { job, progress, stream: Some(stream), batches: 0, forgets: None })
+    }
+
+    /// The same reader, whose job goes with it.
+    pub(super) fn forgetting(mut self, jobs: Jobs) -> Self {
+        self.forgets = Some(jobs);
+        self
     }
 
     /// No rows, with the columns of the result.
@@ -118,6 +127,22 @@ fn reason(progress: &watch::Receiver<Progress>, error: Error) -> Error {
     match progress.borrow().next(0) {
         Next::Fail(gone) => gone,
         _ => error,
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let Some(jobs) = self.forgets.take() else { return };
+        let job = Arc::clone(&self.job);
+        let forget = async move {
+            // One that runs is cancelled first.
+            if jobs.remove(&job).await {
+                jobs.remove(&job).await;
+            }
+        };
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(forget);
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use datafusion::error::DataFusionError;
 use tonic::{Code, Status};
 
 use super::operators::Operator;
+use crate::sql::{log_error, told_error};
 
 /// What went wrong with an operator.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -70,12 +71,10 @@ pub enum Error {
         reason: String,
     },
     /// Its part needs more memory than it may have there.
-    #[error("operator {operator} needs more memory than the query may have: {reason}")]
+    #[error("operator {operator} needs more memory than the query may have there")]
     OutOfMemory {
         /// The operator.
         operator: Operator,
-        /// What it says.
-        reason: String,
     },
     /// It cannot read its rows.
     #[error("operator {operator} cannot read all of its rows: {reason}")]
@@ -111,7 +110,9 @@ impl Error {
             )),
             Self::Version { .. } => Some("run the same version of Edgemere on all nodes".into()),
             Self::Denied { .. } => Some("give both nodes the same network key".into()),
-            Self::OutOfMemory { .. } => Some("ask for less, or aggregate".into()),
+            Self::OutOfMemory { .. } => {
+                Some("ask again in a few seconds, ask for less, or aggregate".into())
+            }
             Self::NoOperator { .. } => Some("see \"get data nodes\"".into()),
             Self::Failed { .. } => None,
         }
@@ -173,9 +174,10 @@ impl Error {
     pub(super) fn of_call(operator: &Operator, error: &DataFusionError, begun: bool) -> Self {
         let operator = operator.clone();
         let Some(status) = status(error) else {
-            let reason = error.find_root().strip_backtrace();
+            log_error(error);
+            let reason = told_error(error).message;
             return match error.find_root() {
-                DataFusionError::ResourcesExhausted(_) => Self::OutOfMemory { operator, reason },
+                DataFusionError::ResourcesExhausted(_) => Self::OutOfMemory { operator },
                 DataFusionError::IoError(error) if error.kind() == Self::DAMAGE => {
                     Self::Damaged { operator, reason: error.to_string() }
                 }

@@ -4,10 +4,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use arrow::datatypes::{FieldRef, SchemaRef};
+use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use datafusion::catalog::TableProvider;
-use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{ScalarValue, exec_err};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::Result;
 use datafusion::execution::SessionState;
@@ -27,6 +27,7 @@ use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
 use super::scan::OperatorScan;
+use crate::schema::told;
 use crate::sql::{Catalog, FILTER_RULES, PROVING_RULE, mend_first_rows};
 
 /// The rule that adds steps which let others run in between.
@@ -168,7 +169,7 @@ async fn rows_of(
 }
 
 /// Rows with the columns that are wanted: null where there is no such column, cast where its type is
-/// another.
+/// another. A cast that would cut off what the query node does not know of is refused.
 fn adapted(rows: Arc<dyn ExecutionPlan>, wanted: &SchemaRef) -> Result<Arc<dyn ExecutionPlan>> {
     let held = rows.schema();
     let is_same =
@@ -183,13 +184,35 @@ fn adapted(rows: Arc<dyn ExecutionPlan>, wanted: &SchemaRef) -> Result<Arc<dyn E
             return Ok((lit(ScalarValue::try_from(field.data_type())?), name));
         };
         let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new(&name, at));
-        Ok(match held.field(at).data_type() == field.data_type() {
-            true => (column, name),
-            false => (Arc::new(CastExpr::new(column, field.data_type().clone(), None)), name),
-        })
+        let (from, to) = (held.field(at).data_type(), field.data_type());
+        if from == to {
+            return Ok((column, name));
+        }
+        if cuts_off(from, to) {
+            let (from, to) = (told(from), told(to));
+            return exec_err!(
+                "the column \"{name}\" is {from} here, and {to} as the query node knows it: its copy of \
+                 the ledger is behind; ask again"
+            );
+        }
+        Ok((Arc::new(CastExpr::new(column, to.clone(), None)), name))
     };
     let columns = wanted.fields().iter().map(column).collect::<Result<Vec<_>>>()?;
     Ok(Arc::new(ProjectionExec::try_new(columns, rows)?))
+}
+
+/// Whether a cast changes values without a word: fractions of numbers, and digits of times.
+fn cuts_off(from: &DataType, to: &DataType) -> bool {
+    match (from, to) {
+        (DataType::Float64 | DataType::Decimal128(..), DataType::Int64) => {
+            !matches!(from, DataType::Decimal128(_, 0))
+        }
+        (DataType::Float64, DataType::Decimal128(..)) => true,
+        (DataType::Decimal128(_, from), DataType::Decimal128(_, to)) => from > to,
+        (DataType::Timestamp(from, _), DataType::Timestamp(to, _)) => from > to,
+        (DataType::Timestamp(..), DataType::Date32) => true,
+        _ => false,
+    }
 }
 
 /// Sorted partitions as one.

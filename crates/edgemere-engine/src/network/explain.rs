@@ -15,6 +15,7 @@ use datafusion::physical_plan::{ExecutionPlan, displayable};
 
 use super::gather::Gather;
 use super::operators::Operator;
+use super::scan::OperatorScan;
 
 /// How a query of the network would run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +58,16 @@ pub(super) fn gathers(plan: &Arc<dyn ExecutionPlan>) -> Vec<Gather> {
         Ok(TreeNodeRecursion::Continue)
     });
     gathers
+}
+
+/// What operators do at a boundary; none when a step is no boundary.
+pub(crate) fn task_plan(step: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
+    step.downcast_ref::<Gather>().map(|gather| Arc::clone(gather.tasks().plan()))
+}
+
+/// Whether a step reads an operator's rows.
+pub(crate) fn is_scan(step: &Arc<dyn ExecutionPlan>) -> bool {
+    step.is::<OperatorScan>()
 }
 
 /// Whether no step waits for more than one batch.

@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use http_body::{Frame, SizeHint};
 use tonic::Status;
 use tonic::body::Body;
-use tonic::codegen::http::{Request, Response};
+use tonic::codegen::http::{HeaderValue, Request, Response};
 use tonic::codegen::{Body as HttpBody, Bytes, Service};
 use tonic::server::NamedService;
 
@@ -61,11 +61,19 @@ where
             .call(request.map(|body| Body::new(Holding { body, requests, _tables: tables })));
         // A panic in the service is the failure of one call, and not of the connection.
         let answer = AssertUnwindSafe(answer).catch_unwind();
+        let worker = Arc::clone(&self.worker);
         answer
-            .map(|answer| {
-                answer.unwrap_or_else(|_| {
+            .map(move |answer| {
+                let mut answer = answer.unwrap_or_else(|_| {
                     Ok(Status::internal("the operator failed at this call").into_http())
-                })
+                });
+                // Told after the task has its rows: it is as far as they are, or further.
+                let reached = worker.reached().map(|reached| reached.to_string());
+                let reached = reached.and_then(|text| HeaderValue::try_from(text).ok());
+                if let (Ok(answer), Some(reached)) = (&mut answer, reached) {
+                    answer.headers_mut().insert(protocol::REACHED, reached);
+                }
+                answer
             })
             .boxed()
     }

@@ -4,6 +4,7 @@
 //! in every error, and what holds the same rows may take its place.
 
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,8 +23,9 @@ use datafusion_distributed::{
     ProducerHead, SetPlanRequest, TaskKey, WorkerToCoordinatorMsg,
 };
 use futures_util::future::{BoxFuture, Either, select};
-use futures_util::stream::{self, BoxStream, StreamExt};
+use futures_util::stream::{self, BoxStream, Stream, StreamExt};
 use tokio::sync::oneshot;
+use tonic::Status;
 use tonic::codegen::http::HeaderMap;
 use tonic::metadata::{MetadataKey, MetadataMap, MetadataValue};
 use url::Url;
@@ -35,6 +37,7 @@ use super::error::Error;
 use super::operators::Operator;
 use super::protocol;
 use super::proved::Proved;
+use super::seen::Seen;
 
 /// What is kept of one operator's result, in bytes, before it is used: then the operator waits.
 const BUFFER_BYTES: usize = 4 << 20;
@@ -63,6 +66,7 @@ pub trait Credentials: fmt::Debug + Send + Sync {
 pub(super) struct Links {
     channels: Channels,
     credentials: Arc<dyn Credentials>,
+    seen: Seen,
     context: Arc<TaskContext>,
     query: Uuid,
     /// Whether an answer without rows that cannot be read is an answer.
@@ -90,6 +94,7 @@ impl Links {
     pub(super) fn new(
         channels: Channels,
         credentials: Arc<dyn Credentials>,
+        seen: Seen,
         runtime: Arc<RuntimeEnv>,
         subset: bool,
     ) -> Result<Self> {
@@ -101,6 +106,7 @@ impl Links {
         Ok(Self {
             channels,
             credentials,
+            seen,
             context: Arc::new(context),
             query: Uuid::new_v4(),
             subset,
@@ -147,7 +153,7 @@ impl Links {
     ) -> Result<Link, Error> {
         let failed = |error: DataFusionError| Error::of_call(operator, &error, false);
         let channel = self.channels.to(operator)?;
-        let proved = Proved::new(channel, Arc::clone(&self.credentials));
+        let proved = Proved::new(channel, Arc::clone(&self.credentials), operator, &self.seen);
         let channel = BoxCloneSyncChannel::new(proved);
         let mut client = create_worker_client(channel.clone());
         let mut second = create_worker_client(channel);
@@ -180,7 +186,7 @@ impl Links {
             Either::Right((streams, giving)) => (giving.await.map_err(failed)?, streams),
         };
         let (hold, streams) = (Hold { _end: end, _messages: messages }, streams.map_err(failed)?);
-        let batches = stream::iter(streams).flatten().boxed();
+        let batches = guarded(stream::iter(streams).flatten()).boxed();
         Ok(Link { batches, hold, metrics })
     }
 
@@ -221,9 +227,11 @@ impl Links {
             (protocol::SUBSET, self.subset.to_string()),
         ];
         let bound = operator.bound.iter().flat_map(|bound| {
-            let position = (protocol::POSITION, bound.position.to_string());
-            [(protocol::NODE, bound.node.clone()), position]
+            let reached = (protocol::REACHED, bound.reached.to_string());
+            [(protocol::NODE, bound.node.clone()), reached]
         });
+        let seen = self.seen.of(operator).map(|seen| (protocol::SEEN, seen.to_string()));
+        let bound = bound.chain(seen);
         let own = own.into_iter().chain(bound);
         let own = own.map(|(name, value)| (name.to_owned(), value));
         for (name, value) in own.chain(proof) {
@@ -237,6 +245,18 @@ impl Links {
         }
         Ok(headers)
     }
+}
+
+/// Rows of an operator. What `answers` lets through may still be nonsense, at which Arrow's decoder
+/// panics: that is the operator's failure, and not this node's.
+fn guarded(
+    batches: impl Stream<Item = Result<RecordBatch>>,
+) -> impl Stream<Item = Result<RecordBatch>> {
+    let nonsense = |_| {
+        let status = Status::data_loss("it sends what cannot be rows");
+        Err(DataFusionError::External(Box::new(status)))
+    };
+    AssertUnwindSafe(batches).catch_unwind().map(move |next| next.unwrap_or_else(nonsense))
 }
 
 impl Link {
@@ -268,5 +288,21 @@ impl fmt::Debug for Link {
 impl fmt::Debug for Hold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hold").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::panic, reason = "the decoder's panic is what is tested")]
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_of_the_decoder_is_the_failure_of_its_operator() {
+        let hostile = stream::iter([1]).map(|_| -> Result<RecordBatch> { panic!("no rows") });
+        let next = guarded(hostile).boxed().next().await;
+        let operator = Operator::default();
+        let failed = Error::of_call(&operator, &next.unwrap().unwrap_err(), true);
+        assert!(matches!(failed, Error::Lost { .. }), "{failed:?}");
     }
 }

@@ -16,8 +16,10 @@
 //! and `ending`.
 //!
 //! What holds: a scan runs on the operator that it names, or nowhere. An operator's rows are in an
-//! answer all or not at all, and the answer says which. `now()` is a moment of the query node's.
+//! answer all or not at all, and the answer says which. What peers send is checked before it is decoded:
+//! `requests` here and `answers` there. `now()` is a moment of the query node's.
 
+mod answers;
 mod catalog;
 mod channel;
 mod codec;
@@ -40,6 +42,7 @@ mod requests;
 mod ruling_out;
 mod safe;
 mod scan;
+mod seen;
 mod subqueries;
 mod task;
 mod tasks;
@@ -55,10 +58,12 @@ use self::channel::Channels;
 pub use self::channel::Patience;
 pub use self::error::Error;
 pub use self::explain::{Explained, Portion};
+pub(crate) use self::explain::{is_scan, task_plan};
 pub use self::link::Credentials;
 use self::link::Links;
 pub use self::operators::{Bound, Operator, Part, Placement, Table};
 pub use self::progress::{Progress, Share, State};
+pub use self::seen::{SEEN_MAX, Seen};
 pub(crate) use self::tasks::Job;
 pub use self::worker::{Admission, Caller, Identity, Own, Worker};
 use crate::sql::Tables;
@@ -68,11 +73,17 @@ use crate::sql::Tables;
 pub(crate) struct Remote {
     channels: Channels,
     credentials: Arc<dyn Credentials>,
+    seen: Seen,
 }
 
 impl Remote {
     pub(crate) fn new(credentials: Arc<dyn Credentials>, patience: Patience) -> Self {
-        Self { channels: Channels::new(patience), credentials }
+        Self { channels: Channels::new(patience), credentials, seen: Seen::default() }
+    }
+
+    /// The same, with what is remembered of operators.
+    pub(crate) fn remembering(self, seen: Seen) -> Self {
+        Self { seen, ..self }
     }
 
     /// The work of one query, whose memory is taken from `runtime`.
@@ -83,7 +94,8 @@ impl Remote {
         runtime: Arc<RuntimeEnv>,
     ) -> Result<Arc<Job>> {
         let credentials = Arc::clone(&self.credentials);
-        let links = Links::new(self.channels.clone(), credentials, runtime, subset)?;
+        let (channels, seen) = (self.channels.clone(), self.seen.clone());
+        let links = Links::new(channels, credentials, seen, runtime, subset)?;
         Ok(Arc::new(Job::new(links, subset, progress.clone())))
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::schema::Schema;
+use crate::storage::Reached;
 
 /// A node that holds rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -25,8 +26,11 @@ pub struct Bound {
     /// Its identity. One with another is not this operator, whatever it is called and wherever it
     /// listens.
     pub node: String,
-    /// How far its storage is known to have been. One that is not so far has lost rows.
-    pub position: u64,
+    /// How far its storage is known to have been. One that has not been there has lost rows.
+    pub reached: Reached,
+    /// How often an admin has taken another data folder, or an older one, in its place. What was seen of
+    /// the one before is forgotten then.
+    pub accepted: u64,
 }
 
 /// One part of a table's rows.

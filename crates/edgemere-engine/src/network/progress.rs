@@ -34,6 +34,8 @@ pub struct Share {
     pub bytes: u64,
     /// How many rows it read of its tables, as far as its tasks are done.
     pub rows_read: u64,
+    /// Whether it has told how many these are.
+    pub has_told_read: bool,
     /// How long it has worked, or worked in all.
     pub time: Duration,
     /// Why it failed or is missing.
@@ -124,7 +126,10 @@ impl Progress {
 
     /// An operator has read so many rows for a task.
     pub(super) fn note_read(&self, operator: &Operator, rows: u64) {
-        self.with(operator, |entry| entry.share.rows_read += rows);
+        self.with(operator, |entry| {
+            entry.share.rows_read += rows;
+            entry.share.has_told_read = true;
+        });
     }
 
     /// An operator has done a task.
@@ -171,6 +176,7 @@ impl Progress {
             rows: 0,
             bytes: 0,
             rows_read: 0,
+            has_told_read: false,
             time: Duration::ZERO,
             error: None,
         };

@@ -19,8 +19,12 @@ pub(super) const COMPRESSION: &str = "edgemere-compression";
 /// The header with the identity of the data folder that is meant.
 pub(super) const NODE: &str = "edgemere-node";
 
-/// The header with how far the operator's storage is known to have been.
-pub(super) const POSITION: &str = "edgemere-position";
+/// The header with how far the operator's storage is known to have been, by the ledger; in an answer, with
+/// how far it is.
+pub(super) const REACHED: &str = "edgemere-reached";
+
+/// The header with how far the query node itself has seen it.
+pub(super) const SEEN: &str = "edgemere-seen";
 
 /// How rows look that are not compressed.
 pub(super) const PLAIN: &str = "none";

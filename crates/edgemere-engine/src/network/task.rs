@@ -26,7 +26,7 @@ use tokio::task::JoinSet;
 use super::error::Error;
 use super::worker::{Inner, ended};
 use super::{ending, expand};
-use crate::sql::{Catalog, Sql, Stop, find_storage_error, rows_read, yielding};
+use crate::sql::{Catalog, Sql, Stop, find_storage_error, pieces, rows_read, yielding};
 
 /// How long a task may take. Its query node ends it long before.
 const TIME_MAX: Duration = Duration::from_secs(24 * 3600);
@@ -106,8 +106,11 @@ async fn run(work: Work, stop: Stop, sender: mpsc::Sender<RecordBatch>) -> Resul
     }
     let mut rows = execute_stream(Arc::clone(&plan), Arc::clone(&task)).map_err(told)?;
     while let Some(batch) = rows.next().await {
-        if sender.send(ending::rows(&batch.map_err(told)?, &sent)?).await.is_err() {
-            return Ok(());
+        // A message has a limit.
+        for piece in pieces(batch.map_err(told)?) {
+            if sender.send(ending::rows(&piece, &sent)?).await.is_err() {
+                return Ok(());
+            }
         }
     }
     let _ = sender.send(ending::end(&sent, rows_read(&plan))?).await;

@@ -29,6 +29,7 @@ use super::scan::OperatorScan;
 use super::task::{Running, Task};
 use super::{gate, protocol};
 use crate::sql::{Catalog, Missing, Sql};
+use crate::storage::{History, NotAnEpoch, Reached};
 
 /// How large a plan may be, in bytes.
 pub(super) const PLAN_BYTES_MAX: usize = 64 << 20;
@@ -46,8 +47,8 @@ pub struct Own {
     pub id: String,
     /// The identity of its data folder.
     pub node: String,
-    /// How far its storage is.
-    pub position: u64,
+    /// What its storage went through.
+    pub history: History,
 }
 
 /// Who calls, as far as the call tells.
@@ -135,14 +136,19 @@ impl Inner {
         if caller.header(protocol::NODE).is_some_and(|node| node != own.node) {
             return Err("its data folder is another one".to_owned());
         }
-        let position = caller.header(protocol::POSITION).and_then(|text| text.parse::<u64>().ok());
-        match position {
-            Some(position) if position > own.position => Err(format!(
-                "its data folder was at {position} before and is at {} now: rows are lost",
-                own.position
-            )),
-            _ => Ok(()),
+        for name in [protocol::REACHED, protocol::SEEN] {
+            let Some(text) = caller.header(name) else { continue };
+            let known: Reached = text.parse().map_err(|error: NotAnEpoch| error.to_string())?;
+            if let Some(reason) = own.history.lacks(known) {
+                return Err(reason);
+            }
         }
+        Ok(())
+    }
+
+    /// How far this operator's storage is, as its answers tell it.
+    pub(super) fn reached(&self) -> Option<Reached> {
+        Some((self.id)()?.history.reached())
     }
 
     /// What a plan is read with: functions by name, our own steps, and the gate.

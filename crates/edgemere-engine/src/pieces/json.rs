@@ -55,6 +55,44 @@ impl Scan {
     }
 }
 
+/// Looks for the end of the next item of a list, without stepping over anything.
+#[derive(Debug, Default)]
+pub(super) struct NextItem {
+    scan: Scan,
+    /// Whether the comma in front of it has been seen, or there is none.
+    after_comma: bool,
+    begun: bool,
+    /// Whether the list ended instead. Then the end of the text is what comes next.
+    ended: bool,
+}
+
+impl NextItem {
+    pub(super) fn new(is_first: bool) -> Self {
+        Self { after_comma: is_first, ..Self::default() }
+    }
+
+    /// Where the comma or the bracket behind the item is, if it is in these bytes.
+    pub(super) fn end(&mut self, bytes: &[u8]) -> Option<usize> {
+        for (at, byte) in bytes.iter().enumerate() {
+            if self.ended {
+                return None;
+            }
+            let is_outside = !self.scan.in_text && self.scan.depth == 0;
+            match byte {
+                b' ' | b'\t' | b'\r' | b'\n' if !self.begun => {}
+                b',' if is_outside && !self.after_comma => self.after_comma = true,
+                b']' if is_outside && !self.begun => self.ended = true,
+                b',' | b']' if is_outside => return Some(at),
+                _ => {
+                    self.begun = true;
+                    self.scan.step(*byte);
+                }
+            }
+        }
+        None
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,6 +6,8 @@
 //!    piece is full. Each piece is an input of its own: a CSV piece has the header.
 //! 3. `parquet` reads batches, and makes an Arrow stream of each.
 //!
+//! 4. `live` reads what comes over time: a piece of it is full after a while, whatever it holds.
+//!
 //! The same file with the same [`Cut`] gives the same pieces, and what is wrong in a file changes
 //! none of the pieces before it. So a piece has a [`key`](Piece::key) under which a node knows it
 //! again.
@@ -14,12 +16,13 @@ mod csv;
 mod error;
 mod hash;
 mod json;
+mod live;
 mod parquet;
 mod source;
 mod text;
 
 use std::fs::File;
-use std::io::{Cursor, Read};
+use std::io::{Cursor, ErrorKind, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -31,6 +34,7 @@ use source::{Counted, Source};
 
 pub use error::Error;
 pub use hash::content_hash;
+pub use live::Live;
 
 /// How the rows of a file are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +120,28 @@ impl Pieces {
         let reader = inflated(Counted::new(reader, Arc::clone(&count)))?;
         let source = Source::new(reader)?;
         Ok(Self(Kind::Text(text::Rows::new(source, format, cut, count)?)))
+    }
+
+    /// The pieces of a text that comes over time, as from a pipe. A piece ends after a while with the
+    /// rows that have come whole. None come any more when it was stopped.
+    pub fn of_live<R: Read>(
+        open: impl FnOnce() -> std::io::Result<R> + Send + 'static,
+        format: Format,
+        cut: Cut,
+        live: &Live,
+    ) -> Result<Self, Error> {
+        let reader = live.reader(open).map_err(Error::Io)?;
+        let pieces = match Self::of_text(reader, format, cut) {
+            // Nothing but the beginning had come when it was stopped.
+            Err(Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => {
+                Self::of_text(std::io::empty(), format, cut)?
+            }
+            pieces => pieces?,
+        };
+        Ok(match pieces.0 {
+            Kind::Text(rows) => Self(Kind::Text(rows.live(live.clone()))),
+            parquet => Self(parquet),
+        })
     }
 }
 

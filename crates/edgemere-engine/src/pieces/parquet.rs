@@ -38,7 +38,6 @@ impl Batches {
         let file_bytes = file.metadata().map_err(Error::Io)?.len();
         guarded(move || {
             let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(unreadable)?;
-            builder.schema().fields().iter().try_for_each(check)?;
             let metadata = Arc::clone(builder.metadata());
             let rows_total = u64::try_from(metadata.file_metadata().num_rows()).unwrap_or(0);
             let skip = cut.skip.min(rows_total);
@@ -104,18 +103,6 @@ fn batch_rows(metadata: &ParquetMetaData, cut: Cut) -> usize {
     cut.rows_max.min(cut.bytes_max / row_bytes).max(1)
 }
 
-/// Refuses a column that no table can hold.
-fn check(field: &FieldRef) -> Result<(), Error> {
-    let reason = match field.data_type() {
-        DataType::FixedSizeBinary(_) => "it holds bytes",
-        DataType::Interval(_) | DataType::Duration(_) => "it holds lengths of time",
-        DataType::Union(..) => "it holds values of several types",
-        _ => return Ok(()),
-    };
-    let reason = format!("{reason} ({})", field.data_type());
-    Err(Error::Column { column: field.name().clone(), reason })
-}
-
 /// A batch with types that `ingest` knows, in layouts that can be cut.
 fn plain(batch: &RecordBatch) -> Result<RecordBatch, Error> {
     let schema = batch.schema();
@@ -128,15 +115,17 @@ fn plain(batch: &RecordBatch) -> Result<RecordBatch, Error> {
 }
 
 fn plain_column(field: &FieldRef, array: &ArrayRef) -> Result<(Field, ArrayRef), Error> {
-    let array = match array.data_type() {
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::Utf8View => {
+    let to = match array.data_type() {
+        DataType::Utf8View => Some(DataType::LargeUtf8),
+        DataType::BinaryView => Some(DataType::LargeBinary),
+        _ => None,
+    };
+    let array = match to {
+        Some(to) => {
             let options = CastOptions { safe: false, ..CastOptions::default() };
-            cast_with_options(array, &DataType::LargeUtf8, &options).map_err(|_| {
-                let reason = "it holds bytes that are not text".to_owned();
-                Error::Column { column: field.name().clone(), reason }
-            })?
+            cast_with_options(array, &to, &options).map_err(unreadable)?
         }
-        _ => Arc::clone(array),
+        None => Arc::clone(array),
     };
     Ok((Field::new(field.name(), array.data_type().clone(), true), array))
 }

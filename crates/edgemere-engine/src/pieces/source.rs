@@ -51,7 +51,7 @@ impl Source {
         let place = Place { line: 1, column: 1 };
         let mut source =
             Self { reader, chunk: vec![0; READ_BYTES], buffer: Vec::new(), at: 0, place };
-        while source.rest().len() < MARK.len() && source.fill()? {}
+        while source.rest().len() < MARK.len() && source.fill_if_wanted()? {}
         if source.rest().starts_with(MARK) {
             source.at = MARK.len();
         }
@@ -66,7 +66,7 @@ impl Source {
     /// The next byte, which stays the next one.
     pub(super) fn peek(&mut self) -> Result<Option<u8>, Error> {
         while self.rest().is_empty() {
-            if !self.fill()? {
+            if !self.fill_if_wanted()? {
                 return Ok(None);
             }
         }
@@ -99,8 +99,30 @@ impl Source {
             if seen > ROW_BYTES_MAX {
                 return Err(Error::TooLong { line: self.place.line, limit: ROW_BYTES_MAX });
             }
-            if !self.fill()? {
+            if !self.fill_if_wanted()? {
                 return Ok(seen);
+            }
+        }
+    }
+
+    /// Whether what `end` looks for has come, or the end of the text, or too much, before the reader says
+    /// that it would wait. Nothing is stepped over.
+    pub(super) fn has(
+        &mut self,
+        mut end: impl FnMut(&[u8]) -> Option<usize>,
+    ) -> Result<bool, Error> {
+        let mut seen = 0;
+        loop {
+            if end(self.rest().get(seen..).unwrap_or_default()).is_some() {
+                return Ok(true);
+            }
+            seen = self.rest().len();
+            match self.fill() {
+                _ if seen > ROW_BYTES_MAX => return Ok(true),
+                Ok(true) => {}
+                Ok(false) => return Ok(true),
+                Err(Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(error),
             }
         }
     }
@@ -124,6 +146,14 @@ impl Source {
 
     fn rest(&self) -> &[u8] {
         self.buffer.get(self.at..).unwrap_or_default()
+    }
+
+    /// Reads more; false at the end of the text, or when no more of it is wanted.
+    fn fill_if_wanted(&mut self) -> Result<bool, Error> {
+        match self.fill() {
+            Err(Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+            filled => filled,
+        }
     }
 
     /// Reads more; false at the end of the text.

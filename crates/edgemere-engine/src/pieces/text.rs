@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use super::source::{Place, Source};
-use super::{Cut, Error, Format, Piece, csv, json};
+use super::{Cut, Error, Format, Live, Piece, csv, json};
 use crate::ingest::{self, Input};
 
 /// The rows of a text that are still to come.
@@ -14,6 +15,8 @@ pub(super) struct Rows {
     cut: Cut,
     next_row: u64,
     bytes_read: Arc<AtomicU64>,
+    /// Of a text that comes over time.
+    live: Option<Live>,
 }
 
 /// How rows follow each other.
@@ -47,7 +50,7 @@ impl Rows {
             }
             _ => Layout::Values,
         };
-        let mut rows = Self { source, layout, cut, next_row: 1, bytes_read };
+        let mut rows = Self { source, layout, cut, next_row: 1, bytes_read, live: None };
         let mut skipped = Vec::new();
         while rows.next_row <= cut.skip && rows.row(&mut skipped)?.is_some() {
             rows.next_row += 1;
@@ -56,16 +59,26 @@ impl Rows {
         Ok(rows)
     }
 
+    /// The same rows, which come over time.
+    pub(super) fn live(self, live: Live) -> Self {
+        Self { live: Some(live), ..self }
+    }
+
     /// The next piece, if there is one.
     pub(super) fn piece(&mut self) -> Result<Option<Piece>, Error> {
         let mut body = self.open();
         let (first_row, mut lines) = (self.next_row, Vec::new());
+        let mut end = None;
         while lines.is_empty() || !self.is_full(lines.len(), body.len()) {
+            if !self.has_come(end)? {
+                break;
+            }
             if !lines.is_empty() {
                 body.extend_from_slice(self.between());
             }
             let Some(line) = self.row(&mut body)? else { break };
             lines.push(line);
+            end = end.or_else(|| self.live.as_ref().map(Live::end_of_piece));
         }
         if lines.is_empty() {
             return Ok(None);
@@ -75,6 +88,39 @@ impl Rows {
         self.next_row += rows as u64;
         let bytes_read = self.bytes_read.load(Ordering::Relaxed);
         Ok(Some(Piece { input: self.input(), body, first_row, rows, lines, bytes_read }))
+    }
+
+    /// Whether the next row has come whole, or the end, before the piece ends. Without a live text it is
+    /// waited for when it is read.
+    fn has_come(&mut self, end: Option<Instant>) -> Result<bool, Error> {
+        let Some(live) = self.live.clone() else { return Ok(true) };
+        if end.is_some_and(|end| end <= Instant::now()) {
+            return Ok(false);
+        }
+        live.wait_until(end);
+        let is_line_end = |byte: u8| matches!(byte, b'\n' | b'\r');
+        let has_come = match &self.layout {
+            Layout::Csv(_) => {
+                let mut scan = csv::Scan::default();
+                self.source.has(after(is_line_end, move |bytes| scan.end(bytes)))
+            }
+            Layout::Lines => {
+                let end = |bytes: &[u8]| bytes.iter().position(|byte| *byte == b'\n');
+                self.source.has(after(|byte| byte.is_ascii_whitespace(), end))
+            }
+            Layout::List { ended: true, .. } => Ok(true),
+            Layout::List { is_first, .. } => {
+                let mut item = json::NextItem::new(*is_first);
+                self.source.has(|bytes| item.end(bytes))
+            }
+            Layout::Values => {
+                let mut scan = json::Scan::default();
+                let end = move |bytes: &[u8]| scan.value_end(bytes);
+                self.source.has(after(|byte| byte.is_ascii_whitespace(), end))
+            }
+        };
+        live.wait_until(None);
+        has_come
     }
 
     fn is_full(&self, rows: usize, bytes: usize) -> bool {
@@ -129,6 +175,22 @@ impl Rows {
             }
             body.push(b']');
         }
+    }
+}
+
+/// The end of what comes after the bytes that are passed over in front of it.
+fn after(
+    is_passed: impl Fn(u8) -> bool,
+    mut end: impl FnMut(&[u8]) -> Option<usize>,
+) -> impl FnMut(&[u8]) -> Option<usize> {
+    let mut has_begun = false;
+    move |bytes| {
+        let passed = match has_begun {
+            true => 0,
+            false => bytes.iter().take_while(|byte| is_passed(**byte)).count(),
+        };
+        has_begun |= passed < bytes.len();
+        end(bytes.get(passed..).filter(|_| has_begun)?)
     }
 }
 

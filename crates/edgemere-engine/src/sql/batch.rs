@@ -14,6 +14,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use super::error::Error;
 use super::explain::{ResultColumn, type_name};
 use super::functions::clock;
+use super::json_values::{JsonValues, base64_texts};
 use super::times;
 
 /// How times look.
@@ -26,20 +27,40 @@ pub enum Times {
     Brief,
     /// `2026-01-01T20:00:00.500000Z`.
     Utc,
+    /// The same, without a fraction of zero.
+    BriefUtc,
+    /// As the clocks of a zone show them, without its distance to UTC, as EdgeLake writes them: for
+    /// whoever has chosen the zone.
+    Clock,
 }
 
 impl Times {
+    /// How the times of a query look: as on the clocks of a zone, when it has one chosen with
+    /// EdgeLake's `::timezone(…)`.
+    pub fn of(sql: &str) -> Self {
+        if sql.to_lowercase().contains("::timezone") { Self::Clock } else { Self::Plain }
+    }
+
     fn format(self) -> &'static str {
         match self {
-            Self::Plain => "%Y-%m-%d %H:%M:%S%.6f",
+            Self::Plain | Self::Clock => "%Y-%m-%d %H:%M:%S%.6f",
             Self::Brief => "%Y-%m-%d %H:%M:%S%.f",
             Self::Utc => "%Y-%m-%dT%H:%M:%S%.6fZ",
+            Self::BriefUtc => "%Y-%m-%dT%H:%M:%S%.fZ",
+        }
+    }
+
+    /// How moments look, which are times of UTC.
+    pub(super) fn of_moments(self) -> Self {
+        match self {
+            Self::Brief | Self::BriefUtc => Self::BriefUtc,
+            Self::Plain | Self::Utc | Self::Clock => Self::Utc,
         }
     }
 }
 
-/// How times look that have a zone of their own: as the clocks there show them.
-const IN_ZONE: &str = "%Y-%m-%d %H:%M:%S%.6f";
+/// How times look that have a zone of their own, where they are inside of other values.
+const IN_ZONE: &str = "%Y-%m-%d %H:%M:%S%.6f%:z";
 
 /// Some rows of a result.
 #[derive(Clone, Debug)]
@@ -84,6 +105,7 @@ impl Batch {
             .with_struct_mode(mode)
             .with_timestamp_format(times.format().into())
             .with_timestamp_tz_format(IN_ZONE.into())
+            .with_encoder_factory(Arc::new(JsonValues))
             .build::<_, LineDelimited>(&mut bytes);
         writer.write(&self.shown(times)?).and_then(|()| writer.finish()).map_err(encoding)?;
         text(bytes)
@@ -118,13 +140,17 @@ impl Batch {
         Ok((0..self.rows()).map(row).collect())
     }
 
-    /// The rows with times and spans of time as texts: spans as on a clock, since no other form shows
-    /// them in a way people read.
+    /// The rows with times, spans of time and bytes as texts: spans as on a clock, since no other form
+    /// shows them in a way people read, and bytes in base64.
     fn shown(&self, times: Times) -> Result<RecordBatch, Error> {
         let columns = self.0.columns().iter().zip(self.0.schema_ref().fields());
         let columns = columns.map(|(column, field)| {
             let shown = match column.data_type() {
                 DataType::Duration(_) => clocks(column)?,
+                DataType::Binary
+                | DataType::LargeBinary
+                | DataType::BinaryView
+                | DataType::FixedSizeBinary(_) => base64_texts(column)?,
                 _ => times::texts(column, times)?.unwrap_or_else(|| Arc::clone(column)),
             };
             Ok((Field::new(field.name(), shown.data_type().clone(), true), shown))

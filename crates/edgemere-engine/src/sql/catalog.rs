@@ -11,6 +11,7 @@ use datafusion::error::Result;
 
 use super::missing::Missing;
 use super::tables::Tables;
+use super::visible::{Internal, visible};
 
 /// The catalog's name.
 pub(super) const CATALOG: &str = "edgemere";
@@ -23,14 +24,44 @@ pub(crate) struct Catalog {
     sources: Arc<Sources>,
     /// Whether a plan has used anything but tables as they are.
     is_special: Arc<AtomicBool>,
+    /// The internal columns that tables have for the planner.
+    internal: Internal,
 }
 
 /// The snapshots that a query has taken and the views that it has planned, by database and name.
-type Sources = Mutex<HashMap<(String, String), Arc<dyn TableProvider>>>;
+type Sources = Mutex<HashMap<(String, String), Found>>;
+
+/// What stands for a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A table as it is kept, with all of its internal columns.
+    Table,
+    /// A table with more rows than it has, and with the internal columns that the planner sees.
+    Extended,
+    /// A view, or whatever else has no internal columns.
+    View,
+}
+
+#[derive(Clone, Debug)]
+struct Found {
+    source: Arc<dyn TableProvider>,
+    kind: Kind,
+}
 
 impl Catalog {
     pub(super) fn new(known: Arc<dyn Tables>, missing: Missing) -> Self {
-        Self { known, missing, sources: Arc::default(), is_special: Arc::default() }
+        let internal = Internal::NONE;
+        Self { known, missing, sources: Arc::default(), is_special: Arc::default(), internal }
+    }
+
+    /// The same tables, planned with these of their internal columns.
+    pub(super) fn with_internal(&self, internal: Internal) -> Self {
+        Self { internal, ..self.clone() }
+    }
+
+    /// The internal columns that tables have for the planner.
+    pub(super) fn internal(&self) -> Internal {
+        self.internal
     }
 
     /// The rows that the query could not have, and goes on without.
@@ -46,21 +77,39 @@ impl Catalog {
     /// A table, or a view that was planned; none when there is neither. Always the same for one
     /// query.
     pub(crate) fn source(&self, dbms: &str, table: &str) -> Option<Arc<dyn TableProvider>> {
+        self.found(dbms, table).map(|found| found.source)
+    }
+
+    /// The same with the internal columns that the planner is to see.
+    pub(super) fn planned(&self, dbms: &str, table: &str) -> Option<Arc<dyn TableProvider>> {
+        let Found { source, kind } = self.found(dbms, table)?;
+        Some(if kind == Kind::Table { visible(source, self.internal) } else { source })
+    }
+
+    fn found(&self, dbms: &str, table: &str) -> Option<Found> {
         let key = (dbms.to_owned(), table.to_owned());
         let mut sources = lock(&self.sources);
-        if let Some(source) = sources.get(&key) {
-            return Some(Arc::clone(source));
+        if let Some(found) = sources.get(&key) {
+            return Some(found.clone());
         }
         let source = self.known.source(dbms, table, &self.missing)?;
-        sources.insert(key, Arc::clone(&source));
-        Some(source)
+        let found = Found { source, kind: Kind::Table };
+        sources.insert(key, found.clone());
+        Some(found)
     }
 
     /// Puts something in the place of a table, for this query: a view that was planned, or more
     /// rows than the table has.
-    pub(super) fn replace(&self, dbms: &str, table: &str, with: Arc<dyn TableProvider>) {
+    pub(super) fn replace(
+        &self,
+        dbms: &str,
+        table: &str,
+        with: Arc<dyn TableProvider>,
+        kind: Kind,
+    ) {
         self.note_special();
-        lock(&self.sources).insert((dbms.to_owned(), table.to_owned()), with);
+        let found = Found { source: with, kind };
+        lock(&self.sources).insert((dbms.to_owned(), table.to_owned()), found);
     }
 
     /// A plan comes of more than the names of tables and what columns they have.
@@ -73,9 +122,15 @@ impl Catalog {
         !self.is_special.load(Ordering::Relaxed)
     }
 
-    /// Whether a view was planned.
+    /// Whether a view was planned, or something else put in the place of a table.
     pub(super) fn has_view(&self, dbms: &str, name: &str) -> bool {
-        lock(&self.sources).contains_key(&(dbms.to_owned(), name.to_owned()))
+        self.kind(dbms, name).is_some_and(|kind| kind != Kind::Table)
+    }
+
+    /// What stands for a name, if it was named before.
+    pub(super) fn kind(&self, dbms: &str, name: &str) -> Option<Kind> {
+        let sources = lock(&self.sources);
+        sources.get(&(dbms.to_owned(), name.to_owned())).map(|found| found.kind)
     }
 }
 
@@ -102,7 +157,7 @@ impl SchemaProvider for Database {
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        Ok(self.catalog.source(&self.name, name))
+        Ok(self.catalog.planned(&self.name, name))
     }
 
     fn table_exist(&self, name: &str) -> bool {
@@ -110,6 +165,6 @@ impl SchemaProvider for Database {
     }
 }
 
-fn lock(sources: &Sources) -> MutexGuard<'_, HashMap<(String, String), Arc<dyn TableProvider>>> {
+fn lock(sources: &Sources) -> MutexGuard<'_, HashMap<(String, String), Found>> {
     sources.lock().unwrap_or_else(PoisonError::into_inner)
 }

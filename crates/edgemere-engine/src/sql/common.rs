@@ -9,11 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use datafusion::catalog::{CatalogProviderList, MemoryCatalogProviderList};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::logical_expr::planner::ExprPlanner;
 use datafusion::prelude::{SessionConfig, SessionContext};
 
 use super::catalog::{CATALOG, Catalog};
 use super::physical::FILTER_RULES;
-use super::{bounds, rules};
+use super::{bounds, functions, rules};
 
 /// How many copies are kept that no query has.
 const SPARE_MAX: usize = 8;
@@ -44,6 +45,8 @@ impl Common {
         register_functions(&context);
         let all = context.state();
         let all = SessionStateBuilder::new_from_existing(all.clone())
+            .with_query_planner(Arc::new(functions::Planner))
+            .with_expr_planners(expression_planners(&all))
             .with_analyzer_rules(rules::analyzing(&all))
             .with_optimizer_rules(rules::logical(&all))
             .with_physical_optimizer_rules(rules::physical(all.physical_optimizers()))
@@ -117,17 +120,27 @@ impl Drop for Lent {
 
 /// A query on these tables begins.
 fn asked(mut state: SessionState, dbms: &str, tables: &Arc<Catalog>) -> SessionState {
-    let catalogs = MemoryCatalogProviderList::new();
-    catalogs.register_catalog(CATALOG.to_owned(), Arc::clone(tables) as _);
-    state.register_catalog_list(Arc::new(catalogs));
+    show(&mut state, Arc::clone(tables));
     state.config_mut().options_mut().catalog.default_schema = dbms.to_owned();
     state.mark_start_execution();
     state
 }
 
+/// Gives a state its tables.
+pub(super) fn show(state: &mut SessionState, tables: Arc<Catalog>) {
+    let catalogs = MemoryCatalogProviderList::new();
+    catalogs.register_catalog(CATALOG.to_owned(), tables as _);
+    state.register_catalog_list(Arc::new(catalogs));
+}
+
 /// Makes the functions of queries known to a session, and only those.
 fn register_functions(context: &SessionContext) {
     bounds::install(context);
+}
+
+/// What makes expressions of SQL: our operators first.
+fn expression_planners(state: &SessionState) -> Vec<Arc<dyn ExprPlanner>> {
+    std::iter::once(functions::operators()).chain(state.expr_planners().to_vec()).collect()
 }
 
 fn config(merge_bytes: usize) -> SessionConfig {
@@ -139,6 +152,8 @@ fn config(merge_bytes: usize) -> SessionConfig {
         .with_sort_spill_reservation_bytes(merge_bytes);
     // The files come in pieces already: see `source`.
     config.options_mut().optimizer.repartition_file_scans = false;
+    // So that an error says where in the SQL it is.
+    config.options_mut().sql_parser.collect_spans = true;
     // It compares what may be null in two plans of one query, one of which was simplified.
     config.options_mut().execution.skip_physical_aggregate_schema_check = true;
     config

@@ -6,6 +6,8 @@ use datafusion::error::DataFusionError;
 use tokio::task::JoinError;
 
 use super::bounds::Excess;
+use super::memory::is_taken_by_others;
+use super::told::{self, told};
 use crate::network;
 use crate::storage::{self, View};
 
@@ -135,6 +137,12 @@ pub enum Error {
         /// The name.
         column: String,
     },
+    /// `*` stands for internal columns, too, and they cannot be taken out of it.
+    #[error("\"*\" over these tables cannot be told apart from {names}, which the query names")]
+    Star {
+        /// The internal columns that the query names.
+        names: String,
+    },
     /// Somebody cancelled the query.
     #[error("the query was cancelled")]
     Cancelled,
@@ -180,7 +188,7 @@ pub enum Error {
     },
     /// The query needs more memory than it may have.
     #[error("the query needs more memory than it may have")]
-    OutOfMemory(#[source] DataFusionError),
+    OutOfMemory(DataFusionError),
     /// The node has too little memory left for it.
     #[error("the node is short of memory, and cannot answer this query now")]
     ShortOfMemory,
@@ -200,11 +208,11 @@ pub enum Error {
     #[error("cannot clear the folder for what queries write to disk")]
     Spill(#[source] std::io::Error),
     /// The query cannot be planned.
-    #[error("the query cannot be planned")]
-    Plan(#[source] DataFusionError),
+    #[error("{}", told(.0).message)]
+    Plan(DataFusionError),
     /// The query failed while it ran.
-    #[error("the query failed")]
-    Execution(#[source] DataFusionError),
+    #[error("{}", told(.0).message)]
+    Execution(DataFusionError),
 }
 
 impl Error {
@@ -223,6 +231,26 @@ impl Error {
                 asked: None,
                 source: Box::new(other),
             },
+        }
+    }
+
+    /// Writes to the log what a caller is not told.
+    pub(super) fn log(&self) {
+        match self {
+            Self::Plan(error) | Self::Execution(error) => told::log(error),
+            Self::View { source, .. } => source.log(),
+            _ => {}
+        }
+    }
+
+    /// When to ask again, where the node has too little memory for a while.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::ShortOfMemory | Self::Network(network::Error::OutOfMemory { .. }) => {
+                Some(MEMORY_RETRY)
+            }
+            Self::OutOfMemory(error) if is_taken_by_others(error) => Some(MEMORY_RETRY),
+            _ => None,
         }
     }
 
@@ -254,7 +282,15 @@ impl Error {
             Self::Missing { .. } => {
                 Some("ask for format = json, which names at its end what is missing".into())
             }
-            Self::NotReadOnly { .. } => Some("send one SELECT".into()),
+            Self::Star { .. } => {
+                Some("write TABLE.* for each table, or the columns by name, in the place of *".into())
+            }
+            Self::NotReadOnly { .. } => Some(
+                "send one SELECT; SHOW DATABASES, SHOW TABLES and DESCRIBE TABLE tell what there is, and \
+                 EXPLAIN SELECT … how a query is run"
+                    .into(),
+            ),
+            Self::Plan(error) | Self::Execution(error) => told(error).hint,
             Self::NotIn => {
                 Some("join it with AND, OR and NOT only, or write EXISTS (SELECT …)".into())
             }
@@ -270,6 +306,11 @@ impl Error {
                  make so much of a batch of rows"
                     .into(),
             ),
+            Self::OutOfMemory(error) if is_taken_by_others(error) => Some(
+                "other queries have the memory now: ask again in a few seconds, or ask for fewer \
+                 columns or rows"
+                    .into(),
+            ),
             Self::OutOfMemory(_) => Some(
                 "ask for fewer columns or rows, or start the node with more --query-memory and room \
                  on its disk"
@@ -279,6 +320,9 @@ impl Error {
         }
     }
 }
+
+/// After what time others may have given back the memory that they have.
+const MEMORY_RETRY: Duration = Duration::from_secs(5);
 
 /// How many names a hint has.
 const NAMES_MAX: usize = 30;

@@ -1,5 +1,7 @@
 //! The plan of a query as text, and the columns that it has, without running it.
 
+use std::sync::Arc;
+
 use arrow::datatypes::DataType;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, displayable};
@@ -9,7 +11,7 @@ use super::scope::Scope;
 use super::stop::Stop;
 use super::stream::lost;
 use super::views::{self, Names};
-use super::{Sql, bounds, dialect, few_rows};
+use super::{Sql, analyze, bounds, dialect, few_rows};
 use crate::network;
 
 /// How many bytes of a plan are kept. A query of many files or terms may have more.
@@ -58,7 +60,7 @@ impl Sql {
         let (this, dbms, sql) = (self.clone(), dbms.to_owned(), sql.to_owned());
         let plan = async move {
             let mut session = this.session(&dbms)?;
-            let logical = this.logical(&session, &dbms, &sql, &Scope::default()).await?;
+            let (logical, _) = this.logical(&session, &dbms, &sql, &Scope::default()).await?;
             let logical = session.optimized(&logical)?;
             few_rows::prepare(&mut session.state, &logical, this.limits.few_rows);
             Ok(session.steps(&logical).await?.plan)
@@ -71,8 +73,12 @@ impl Sql {
         let (this, dbms, sql) = (self.clone(), dbms.to_owned(), sql.to_owned());
         let columns = async move {
             let session = this.session(&dbms)?;
-            let plan = this.logical(&session, &dbms, &sql, &Scope::default()).await?;
-            let columns = plan.schema().fields().iter().map(|field| ResultColumn {
+            let (plan, explain) = this.logical(&session, &dbms, &sql, &Scope::default()).await?;
+            let schema = match explain {
+                Some(explain) => analyze::schema(explain),
+                None => Arc::clone(plan.schema().inner()),
+            };
+            let columns = schema.fields().iter().map(|field| ResultColumn {
                 name: field.name().clone(),
                 type_name: type_name(field.data_type()),
             });
@@ -86,7 +92,7 @@ impl Sql {
         let (this, dbms, sql) = (self.clone(), dbms.to_owned(), sql.to_owned());
         let check = async move {
             let session = this.session(&dbms)?;
-            let names = Names { session: &session, dbms: &dbms, depth: 1 };
+            let names = Names { session: &session, dbms: &dbms, depth: 1, all_columns: false };
             let plan = names.plan(dialect::Reading::of(&sql)?).await?;
             views::check_columns(&plan)
         };
@@ -104,7 +110,8 @@ impl Sql {
         // Who does not wait any more ends the planning, too.
         let _end = OnDrop(unwanted);
         let planned = stop.wait(running.join_next()).await?;
-        planned.ok_or(Error::Stopped)?.map_err(lost)?.map_err(|error| stop.reason(error))
+        let planned = planned.ok_or(Error::Stopped)?.map_err(lost)?;
+        planned.map_err(|error| stop.reason(error)).inspect_err(Error::log)
     }
 }
 
@@ -127,6 +134,11 @@ pub(super) fn type_name(data_type: &DataType) -> String {
         DataType::Date32 | DataType::Date64 => "date".into(),
         DataType::Time32(_) | DataType::Time64(_) => "time".into(),
         DataType::Boolean => "boolean".into(),
+        DataType::Duration(_) => "interval".into(),
+        DataType::Binary
+        | DataType::LargeBinary
+        | DataType::BinaryView
+        | DataType::FixedSizeBinary(_) => "bytea".into(),
         DataType::Decimal128(precision, scale) => format!("numeric({precision},{scale})"),
         whole if whole.is_integer() => "bigint".into(),
         other => other.to_string().to_lowercase(),
@@ -134,7 +146,7 @@ pub(super) fn type_name(data_type: &DataType) -> String {
 }
 
 /// A plan in which files are told by their table and name, and not by where they are on this machine.
-fn without_folders(plan: &str) -> String {
+pub(super) fn without_folders(plan: &str) -> String {
     /// The name, and the folders of its table and database.
     const PARTS: usize = 3;
     let is_end = |c: char| c.is_whitespace() || "[]{},():=".contains(c);

@@ -9,6 +9,7 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::{LogicalPlan, TableScan};
 
 use super::source::Source;
+use super::visible::Visible;
 
 /// Has a plan of few rows run without sharing them out. The pieces of files still are, to all threads.
 pub(super) fn prepare(state: &mut SessionState, plan: &LogicalPlan, few: u64) {
@@ -41,6 +42,8 @@ fn rows(plan: &LogicalPlan) -> Option<u64> {
 /// The rows of a table of this node; none when it is another's, and they are not known.
 fn rows_of(scan: &TableScan) -> Option<u64> {
     let table = source_as_provider(&scan.source).ok()?;
-    let table: &dyn Any = table.as_ref();
-    table.downcast_ref::<Source>().map(Source::rows)
+    let any: &dyn Any = table.as_ref();
+    let whole = any.downcast_ref::<Visible>().map(Visible::table).unwrap_or(&table);
+    let whole: &dyn Any = whole.as_ref();
+    whole.downcast_ref::<Source>().map(Source::rows)
 }

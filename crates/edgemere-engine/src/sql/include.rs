@@ -14,10 +14,12 @@ use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, cast, lit};
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, SetExpr, TableFactor};
 
+use super::catalog::Kind;
 use super::error::Error;
 use super::scope::TableName;
 use super::validate::unknown_table;
 use super::views::Names;
+use super::visible::Internal;
 use crate::schema::told;
 
 /// The table that a query is about, which is the first that it names: its database, where it says
@@ -39,7 +41,7 @@ fn first_table(body: &SetExpr) -> Option<&ObjectName> {
     }
 }
 
-fn table_name(name: &ObjectName) -> Option<TableName> {
+pub(super) fn table_name(name: &ObjectName) -> Option<TableName> {
     let parts = name.0.iter().map(|part| {
         let ident = part.as_ident()?;
         Some(if ident.quote_style.is_some() {
@@ -59,6 +61,7 @@ fn table_name(name: &ObjectName) -> Option<TableName> {
 /// Puts the union of the queried table and the included ones in the queried table's place.
 pub(super) async fn apply(
     names: Names<'_>,
+    internal: Internal,
     queried: Option<TableName>,
     included: &[TableName],
 ) -> Result<(), Error> {
@@ -68,18 +71,26 @@ pub(super) async fn apply(
     let queried = queried.ok_or_else(|| fail("the query is not about a table"))?;
     let mut tables = Vec::with_capacity(included.len() + 1);
     for name in std::iter::once(&queried).chain(included) {
-        tables.push(Table { name: name.table.clone(), source: find(names, name).await? });
+        tables.push(Table { name: name.table.clone(), source: find(names, internal, name).await? });
     }
     let view = ViewTable::new(union(&tables)?, None);
     let dbms = queried.dbms.as_deref().unwrap_or(names.dbms);
-    names.session.tables.replace(dbms, &queried.table, Arc::new(view));
+    let kind = match names.session.tables.kind(dbms, &queried.table) {
+        Some(Kind::View) => Kind::View,
+        _ => Kind::Extended,
+    };
+    names.session.tables.replace(dbms, &queried.table, Arc::new(view), kind);
     Ok(())
 }
 
-async fn find(names: Names<'_>, name: &TableName) -> Result<Arc<dyn TableProvider>, Error> {
+async fn find(
+    names: Names<'_>,
+    internal: Internal,
+    name: &TableName,
+) -> Result<Arc<dyn TableProvider>, Error> {
     let dbms = name.dbms.as_deref().unwrap_or(names.dbms);
     names.find(dbms, &name.table).await?;
-    let source = names.session.tables.source(dbms, &name.table);
+    let source = names.session.tables.with_internal(internal).planned(dbms, &name.table);
     source.ok_or_else(|| unknown_table(names.known(), dbms, &name.table))
 }
 

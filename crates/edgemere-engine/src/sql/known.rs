@@ -17,6 +17,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, TableSource, Volatility};
 
 use super::catalog::Catalog;
 use super::scope::Scope;
+use super::visible::visible_as;
 
 /// How many queries are known.
 const QUERIES_MAX: usize = 128;
@@ -40,6 +41,7 @@ pub(super) struct Asked {
     dbms: String,
     sql: String,
     zone: Option<String>,
+    internal_columns: bool,
     rows_max: Option<usize>,
 }
 
@@ -60,6 +62,7 @@ impl Asked {
                 dbms: dbms.to_owned(),
                 sql: sql.to_owned(),
                 zone: scope.zone.as_ref().map(|zone| zone.name().to_string()),
+                internal_columns: scope.internal_columns,
                 rows_max: scope.rows_max,
             })
         })
@@ -76,6 +79,7 @@ impl Known {
         }
         let plan = with_sources(LogicalPlan::clone(&plan), |name, schema| {
             let table = tables.source(name.schema().unwrap_or(&asked.dbms), name.table())?;
+            let table = visible_as(table, &schema);
             (table.schema() == schema).then(|| provider_as_source(table))
         });
         plan.ok().flatten()
@@ -218,6 +222,8 @@ mod tests {
             "select date_trunc('day', time) as day, avg(v) from t group by 1",
             "select a.v from t a join t b on a.v = b.v",
             "select increments(hour, 1, time), max(v) from t",
+            "select time_bucket_gapfill('1 day', time, '2026-01-01', '2026-01-03') as d, \
+             increase(v, time) as i, locf(last(v, time)) as l from t group by 1",
         ] {
             assert!(is_kept(&engine, sql).await, "{sql}");
         }
@@ -228,6 +234,9 @@ mod tests {
             "select v from x",
             "select v from t where v = (select max(v) from t)",
             "select increments(time, 5), max(v) from t",
+            "select time_bucket_gapfill('1 day', time) as d from t \
+             where time > now() - 1 day and time < now() group by 1",
+            "select value from generate_series(1, 3)",
         ] {
             assert!(!is_kept(&engine, sql).await, "{sql}");
         }

@@ -9,12 +9,20 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use datafusion::common::{Result, resources_datafusion_err};
+use datafusion::common::{DataFusionError, Result, resources_datafusion_err};
 use datafusion::execution::memory_pool::{
     FairSpillPool, MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation,
 };
 
 use super::watch::Known;
+
+/// What an error says when it is the other queries that leave too little.
+const TOGETHER: &str = "all queries together have";
+
+/// Whether a query was refused memory that others have: it may have it later.
+pub(super) fn is_taken_by_others(error: &DataFusionError) -> bool {
+    matches!(error.find_root(), DataFusionError::ResourcesExhausted(why) if why.contains(TOGETHER))
+}
 
 /// What all queries have together.
 #[derive(Debug)]
@@ -124,7 +132,7 @@ impl MemoryPool for Share {
         let refused = |left: usize| {
             let name = reservation.consumer().name();
             resources_datafusion_err!(
-                "{name} wants {additional} bytes more, and all queries together have {left} left"
+                "{name} wants {additional} bytes more, and {TOGETHER} {left} left"
             )
         };
         if self.is_greedy(reservation, additional) {
@@ -167,9 +175,9 @@ mod tests {
         let (one, two) = (pool(&total, 60), pool(&total, 60));
         let (a, b) =
             (MemoryConsumer::new("a").register(&one), MemoryConsumer::new("b").register(&two));
-        assert!(a.try_grow(61).is_err());
+        assert!(!is_taken_by_others(&a.try_grow(61).unwrap_err()));
         a.try_grow(60).unwrap();
-        assert!(b.try_grow(41).is_err());
+        assert!(is_taken_by_others(&b.try_grow(41).unwrap_err()));
         b.try_grow(40).unwrap();
         assert_eq!((total.used_bytes(), total.queries()), (100, 2));
         drop(a);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray, Int64Array};
 use arrow::compute::cast;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, SchemaRef, TimeUnit};
 use datafusion::common::pruning::PruningStatistics;
 use datafusion::common::{Column, ScalarValue};
 use datafusion::error::{DataFusionError, Result};
@@ -13,7 +13,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_optimizer::pruning::PruningPredicateBuilder;
 
 use crate::network::Progress;
-use crate::schema::{Kind, SYSTEM_COLUMNS, Schema};
+use crate::schema::{SYSTEM_COLUMNS, Schema};
 use crate::storage::{DataFile, Error};
 
 /// What a query does about rows that it cannot have.
@@ -111,7 +111,7 @@ pub(super) fn needed<'a>(
     arrow: &SchemaRef,
 ) -> Result<Vec<&'a Arc<DataFile>>> {
     let Some(filter) = filter.filter(|_| !files.is_empty()) else { return Ok(files) };
-    let time = schema.columns.iter().find(|column| column.kind == Kind::Timestamp);
+    let time = schema.columns.iter().find(|column| column.kind.is_timestamp());
     let known = Known { files: &files, arrow, time: time.map(|column| column.name.as_str()) };
     let builder = PruningPredicateBuilder::new().with_file_schema(Arc::clone(arrow));
     let Some(predicate) = builder.build(Arc::clone(filter)) else { return Ok(files) };
@@ -140,7 +140,12 @@ impl Known<'_> {
         };
         let values: Int64Array = self.files.iter().map(|file| range(file).map(&end)).collect();
         let kind = self.arrow.field_with_name(name).ok()?.data_type();
-        cast(&values, kind).ok()
+        if !matches!(kind, DataType::Timestamp(..)) {
+            return cast(&values, kind).ok();
+        }
+        // What the manifest has are microseconds, whatever the column counts.
+        let times = cast(&values, &DataType::Timestamp(TimeUnit::Microsecond, None)).ok()?;
+        cast(&times, kind).ok()
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! One query, top to bottom:
 //!
-//! 1. `dialect` reads EdgeLake's SQL as one statement, and turns its own functions into SQL.
+//! 1. `dialect` reads EdgeLake's SQL as one statement, and turns its own functions into SQL. SHOW, DESCRIBE
+//!    and EXPLAIN become requests, which `information` and `analyze` answer.
 //! 2. `validate` proves that the statement only reads, and has `views` find its tables and views,
 //!    with near names in the error when there is none.
 //! 3. `catalog` gives DataFusion the `tables`, those of the storage each as one snapshot for the whole
@@ -13,15 +14,20 @@
 //!    is.
 //! 6. [`collect`] and [`events`] are the two ways to take them.
 //!
+//! `visible` and `stars` keep a table's internal columns out of `*`. `told` says in words of ours what
+//! DataFusion says of a query.
+//!
 //! On the network ([`Sql::on_network`]) only the tables are others, and `session` has the plan divided
 //! between the operators and this node: see [`crate::network`].
 //!
 //! Planning and running happen on the threads of `workers`, within the query's share of `memory`.
 
+mod analyze;
 mod arrow_stream;
 mod batch;
 mod bounds;
 mod catalog;
+mod column_names;
 mod common;
 mod dialect;
 mod error;
@@ -30,7 +36,10 @@ mod few_rows;
 mod files;
 mod first_rows;
 mod functions;
+mod held;
 mod include;
+mod information;
+mod json_values;
 mod known;
 mod limits;
 mod membership;
@@ -50,15 +59,20 @@ mod session;
 mod shape;
 mod size;
 mod source;
+mod spill;
+mod stars;
 mod statement_size;
 mod stop;
 mod stream;
 mod tables;
 pub mod template;
 mod times;
+mod told;
+mod type_names;
 mod validate;
 mod veil;
 mod views;
+mod visible;
 mod watch;
 mod workers;
 mod yielding;
@@ -69,7 +83,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::disk_manager::{DiskManager, DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::TrackConsumersPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::{SessionState, TaskContext};
@@ -83,10 +97,12 @@ pub use self::batch::{Batch, Times};
 pub use self::bounds::Excess;
 pub(crate) use self::catalog::Catalog;
 use self::common::Common;
+use self::dialect::{Explain, Request};
 pub use self::dialect::{condition, edgelake, results};
 pub use self::error::Error;
 pub use self::explain::{Plan, ResultColumn};
 pub(crate) use self::first_rows::mend as mend_first_rows;
+pub(crate) use self::json_values::JsonValues;
 use self::known::{Asked, Known};
 pub use self::limits::Limits;
 use self::memory::{Share, Total};
@@ -101,17 +117,21 @@ pub(crate) use self::read::rows_read;
 pub use self::rows::Rows;
 pub use self::scope::{Extended, Extension, Scope, TableName};
 use self::session::{Session, Steps};
+use self::spill::Verified;
 pub(crate) use self::stop::Stop;
 pub use self::stream::Query;
+pub(crate) use self::stream::pieces;
 use self::stream::{Planned, failed};
 pub(crate) use self::tables::Tables;
+pub(crate) use self::told::{log as log_error, told as told_error};
 use self::validate::nearest;
 use self::views::Names;
+use self::visible::Internal;
 use self::watch::Watch;
 pub(crate) use self::workers::Workers;
 pub(crate) use self::yielding::yielding;
 pub use self::zone::Zone;
-use crate::network::{self, Credentials, Patience, Placement, Remote};
+use crate::network::{self, Credentials, Patience, Placement, Remote, Seen};
 use crate::storage::Storage;
 
 /// The stack that a thread needs to plan and run the deepest query that is let through: a node starts
@@ -150,6 +170,8 @@ pub struct Sql {
     memory: Arc<Total>,
     workers: Arc<Workers>,
     watch: Arc<Watch>,
+    /// The files that queries spill to.
+    spilled: Arc<DiskManager>,
 }
 
 impl Sql {
@@ -157,17 +179,20 @@ impl Sql {
     /// what a crash left there is removed.
     pub fn new(storage: Storage, spill_folder: &Path, limits: Limits) -> Result<Self, Error> {
         clear(spill_folder).map_err(Error::Spill)?;
+        let folders = DiskManagerMode::Directories(vec![spill_folder.to_owned()]);
+        let disk = DiskManagerBuilder::default()
+            .with_mode(folders)
+            .with_max_temp_directory_size(limits.spill_bytes);
+        let spilled = Arc::new(disk.build().map_err(Error::Plan)?);
         let mode = match limits.spill_bytes {
             0 => DiskManagerMode::Disabled,
-            _ => DiskManagerMode::Directories(vec![spill_folder.to_owned()]),
+            _ => DiskManagerMode::Custom(Arc::new(Verified(Arc::clone(&spilled)))),
         };
         // Without a limit a sort would merge as many files at once as there is memory, and leave none
         // for what comes after it.
         let merged_files = (merge_bytes(&limits) / MERGED_FILE_BYTES).max(2);
-        let disk = DiskManagerBuilder::default()
-            .with_mode(mode)
-            .with_max_temp_directory_size(limits.spill_bytes)
-            .with_max_spill_merge_fan_in(merged_files);
+        let disk =
+            DiskManagerBuilder::default().with_mode(mode).with_max_spill_merge_fan_in(merged_files);
         let runtime = RuntimeEnvBuilder::new()
             .with_disk_manager_builder(disk)
             .with_metadata_cache_limit(FILE_ENDS_BYTES_MAX)
@@ -191,6 +216,7 @@ impl Sql {
             memory,
             workers,
             watch,
+            spilled,
         })
     }
 
@@ -206,6 +232,20 @@ impl Sql {
         let remote = Some(Remote::new(credentials, patience));
         let (tables, known) = (network::tables(placement), Arc::default());
         Self { tables, remote, known, ..self.clone() }
+    }
+
+    /// The same SQL, with the tables of another placement. Plans are not shared with it.
+    #[must_use]
+    pub fn on_tables_of(&self, placement: Arc<dyn Placement>) -> Self {
+        let (tables, known) = (network::tables(placement), Arc::default());
+        Self { tables, known, ..self.clone() }
+    }
+
+    /// The same SQL on the network, which remembers how far operators were when they answered.
+    #[must_use]
+    pub fn remembering(&self, seen: Seen) -> Self {
+        let remote = self.remote.clone().map(|remote| remote.remembering(seen));
+        Self { remote, ..self.clone() }
     }
 
     /// The same SQL, on behalf of somebody whom [`Queries`] shows.
@@ -239,6 +279,7 @@ impl Sql {
             return Err(Error::ShortOfMemory);
         }
         let stop = Stop::after(scope.time.unwrap_or(self.limits.time));
+        ticket.stops(&stop);
         let (this, dbms, sql) = (self.clone(), dbms.to_owned(), sql.to_owned());
         let (scope, end) = (scope.clone(), stop.clone());
         let end_of_planning = stop.clone();
@@ -274,7 +315,7 @@ impl Sql {
     /// How much queries have written to disk because it did not fit in memory, in bytes.
     #[must_use]
     pub fn spilled_bytes(&self) -> u64 {
-        self.runtime.disk_manager.used_disk_space()
+        self.spilled.used_disk_space()
     }
 
     async fn begin(
@@ -285,67 +326,107 @@ impl Sql {
         stop: &Stop,
         progress: &network::Progress,
     ) -> Result<(Planned, Plan), Error> {
-        let mut session = self.session_for(dbms, scope.subset, progress, Some(stop))?;
-        let logical = self.optimized(&session, dbms, sql, scope).await?;
+        let mut session = self.session_for(dbms, scope, progress, Some(stop))?;
+        let (logical, explain) = self.optimized(&session, dbms, sql, scope).await?;
         few_rows::prepare(&mut session.state, &logical, self.limits.few_rows);
         let Steps { physical, plan } = session.steps(&logical).await?;
-        session.open(&physical).await?;
+        let runs = explain.is_none_or(|explain| explain.analyze);
+        if runs {
+            session.open(&physical).await?;
+        }
+        let holds_rows = held::holds_rows(&physical);
         let physical = yielding(physical, stop).map_err(Error::Plan)?;
-        let batches = execute_stream(Arc::clone(&physical), session.task()).map_err(failed)?;
+        let rows = match runs {
+            true => Some(execute_stream(Arc::clone(&physical), session.task()).map_err(failed)?),
+            false => None,
+        };
+        let network = plan.network.as_ref();
+        let planned = analyze::Planned { logical: &logical, physical: &physical, network };
+        let batches = match (explain, rows) {
+            (None, Some(rows)) => rows,
+            (Some(explain), Some(rows)) => {
+                analyze::analyzed(&planned, explain, rows, progress.clone())
+            }
+            (explain, None) => {
+                analyze::explained(&planned, explain.unwrap_or_default()).map_err(Error::Plan)?
+            }
+        };
         let counted = Counted::new(physical);
-        Ok((Planned { batches, counted, tables: session.tables }, plan))
+        Ok((Planned { batches, counted, tables: session.tables, holds_rows }, plan))
     }
 
-    /// Validates a query and makes the best of its plan, if that was not done before.
+    /// Validates a query and makes the best of its plan, if that was not done before. Says how it is to be
+    /// explained, when that is what is wanted.
     async fn optimized(
         &self,
         session: &Session,
         dbms: &str,
         sql: &str,
         scope: &Scope,
-    ) -> Result<LogicalPlan, Error> {
+    ) -> Result<(LogicalPlan, Option<Explain>), Error> {
         let asked = Asked::new(dbms, sql, scope);
         let known = asked.as_ref().and_then(|asked| self.known.plan(asked, &session.tables));
         if let Some(plan) = known {
-            return Ok(plan);
+            return Ok((plan, None));
         }
-        let written = self.logical(session, dbms, sql, scope).await?;
+        let (written, explain) = self.logical(session, dbms, sql, scope).await?;
         let optimized = session.optimized(&written)?;
         if let Some(asked) = asked {
             self.known.note(asked, &session.tables, &written, &optimized);
         }
-        Ok(optimized)
+        Ok((optimized, explain))
     }
 
-    /// Validates a query.
+    /// Validates a statement, and makes a plan of it.
     async fn logical(
         &self,
         session: &Session,
         dbms: &str,
         sql: &str,
         scope: &Scope,
-    ) -> Result<LogicalPlan, Error> {
-        let reading = dialect::Reading::of(sql)?;
-        let names = Names { session, dbms, depth: 0 };
+    ) -> Result<(LogicalPlan, Option<Explain>), Error> {
+        let names = Names { session, dbms, depth: 0, all_columns: scope.internal_columns };
+        let (reading, explain) = match Request::of(sql)? {
+            Request::Query(reading) => (reading, None),
+            Request::Explain(reading, explain) => (reading, Some(explain)),
+            Request::Describe(reading) => {
+                let plan = shape::shape(names.plan(reading).await?, &Scope::default(), None)?;
+                session.tables.note_special();
+                return Ok((information::describe(plan.schema().inner())?, None));
+            }
+            Request::Show(show) => {
+                let plan = information::show(names, &show).await?;
+                return Ok((up_to(plan, scope.rows_max)?, None));
+            }
+        };
+        let internal = if scope.internal_columns { Internal::ALL } else { reading.internal() };
         let queried = reading.query().and_then(include::queried);
-        include::apply(names, queried.clone(), &scope.include).await?;
+        include::apply(names, internal, queried.clone(), &scope.include).await?;
         let plan = names.plan(reading).await?;
-        up_to(shape::shape(plan, scope, queried.as_ref())?, scope.rows_max)
+        if explain.is_some() {
+            // It is about the query, and not about the rows that a caller wants of it.
+            session.tables.note_special();
+            return Ok((shape::shape(plan, &Scope::default(), None)?, explain));
+        }
+        Ok((up_to(shape::shape(plan, scope, queried.as_ref())?, scope.rows_max)?, None))
     }
 
     /// What a query is planned with that nobody runs.
     fn session(&self, dbms: &str) -> Result<Session, Error> {
-        self.session_for(dbms, false, &network::Progress::default(), None)
+        self.session_for(dbms, &Scope::default(), &network::Progress::default(), None)
     }
 
     fn session_for(
         &self,
         dbms: &str,
-        subset: bool,
+        scope: &Scope,
         progress: &network::Progress,
         stop: Option<&Stop>,
     ) -> Result<Session, Error> {
-        let tables = Arc::new(self.snapshots(Missing::new(subset, progress)));
+        let (subset, all_columns) = (scope.subset, scope.internal_columns);
+        let internal = if all_columns { Internal::ALL } else { Internal::NONE };
+        let tables = self.snapshots(Missing::new(subset, progress)).with_internal(internal);
+        let tables = Arc::new(tables);
         let state = self.common().lend(dbms, &tables);
         let (common, runtime) = (Arc::clone(self.common()), Arc::new(self.environment(stop)));
         let job = self

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
@@ -12,6 +12,7 @@ use super::batch::Batch;
 use super::error::Error;
 use super::explain::{Plan, shortened};
 use super::read::Count;
+use super::stop::Stop;
 use crate::network;
 
 /// How many queries that have ended are remembered. Those that run always are.
@@ -87,6 +88,8 @@ struct Entry {
     progress: Mutex<Progress>,
     network: network::Progress,
     cancelled: watch::Sender<bool>,
+    /// What its work looks at while nobody waits for it.
+    stop: OnceLock<Stop>,
 }
 
 #[derive(Debug)]
@@ -127,6 +130,7 @@ impl Queries {
             }),
             network,
             cancelled: watch::Sender::new(false),
+            stop: OnceLock::new(),
         });
         list.queries.push_back(Arc::clone(&entry));
         list.forget();
@@ -208,6 +212,9 @@ impl Entry {
     fn cancel(&self) -> bool {
         let was_running = self.end(State::Cancelled);
         self.cancelled.send_replace(true);
+        if let Some(stop) = self.stop.get() {
+            stop.now();
+        }
         was_running
     }
 
@@ -285,6 +292,11 @@ impl Ticket {
         Watched { entry: Arc::clone(&self.entry) }
     }
 
+    /// Has its work end with it when somebody cancels it.
+    pub(super) fn stops(&self, stop: &Stop) {
+        let _ = self.entry.stop.set(stop.clone());
+    }
+
     pub(super) fn planned(&self, plan: Plan, read: Count) {
         let mut progress = self.entry.progress();
         progress.plan = Some(plan);
@@ -296,6 +308,7 @@ impl Ticket {
     }
 
     pub(super) fn failed(&self, error: &Error) {
+        error.log();
         self.entry.end(State::Failed(error.to_string()));
     }
 

@@ -13,9 +13,12 @@ use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 
-use super::bounds::check_stop;
+use super::bounds::{bounded_constants, check_stop};
 
 const NAME: &str = "stop";
+
+/// The rule that computes what is constant.
+const COMPUTING_RULE: &str = "simplify_expressions";
 
 /// Looks whether the query that is planned is to stop.
 #[derive(Debug)]
@@ -37,6 +40,28 @@ impl OptimizerRule for StopRule {
     ) -> Result<Transformed<LogicalPlan>> {
         check_stop()?;
         Ok(Transformed::no(plan))
+    }
+}
+
+/// Has patterns be looked for in constants by what can be stopped, before constants are computed.
+#[derive(Debug)]
+struct ConstantsRule;
+
+impl OptimizerRule for ConstantsRule {
+    fn name(&self) -> &str {
+        "bounded_constants"
+    }
+
+    fn supports_rewrite(&self) -> bool {
+        true
+    }
+
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        _: &dyn OptimizerConfig,
+    ) -> Result<Transformed<LogicalPlan>> {
+        bounded_constants(plan)
     }
 }
 
@@ -73,8 +98,13 @@ impl PhysicalOptimizerRule for StopRule {
 /// The optimizer's rules of a state, with one before each that may end them.
 pub(super) fn logical(state: &SessionState) -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let stop: Arc<dyn OptimizerRule + Send + Sync> = Arc::new(StopRule);
+    let constants: Arc<dyn OptimizerRule + Send + Sync> = Arc::new(ConstantsRule);
     let rules = state.optimizer().rules.iter();
-    rules.flat_map(|rule| [Arc::clone(&stop), Arc::clone(rule)]).collect()
+    let rules = rules.flat_map(|rule| {
+        let computes = rule.name() == COMPUTING_RULE;
+        [Some(&stop), computes.then_some(&constants), Some(rule)].into_iter().flatten()
+    });
+    rules.cloned().collect()
 }
 
 /// The analyzer's.

@@ -19,6 +19,8 @@ pub struct Scope {
     pub subset: bool,
     /// How many rows are wanted at most. What is more is not computed.
     pub rows_max: Option<usize>,
+    /// Whether `*` has the internal columns, too, as it does for EdgeLake's clients.
+    pub internal_columns: bool,
 }
 
 /// A table, of the queried database or of another.

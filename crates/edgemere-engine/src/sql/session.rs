@@ -15,7 +15,8 @@ use super::catalog::Catalog;
 use super::common::{Common, Lent};
 use super::error::Error;
 use super::explain::Plan;
-use super::{bounds, physical};
+use super::visible::Internal;
+use super::{bounds, common, physical};
 use crate::network::{self, Explained, Job};
 
 /// What one query is planned and run with.
@@ -42,12 +43,17 @@ fn undivided(error: DataFusionError) -> Error {
 }
 
 impl Session {
-    /// The state in which names without a database are of this one.
-    pub(super) fn state_in(&self, dbms: &str) -> Cow<'_, SessionState> {
-        if self.state.config_options().catalog.default_schema == dbms {
+    /// The state in which names without a database are of this one, and tables have these internal
+    /// columns.
+    pub(super) fn state_in(&self, dbms: &str, internal: Internal) -> Cow<'_, SessionState> {
+        let is_other = internal != self.tables.internal();
+        if self.state.config_options().catalog.default_schema == dbms && !is_other {
             return Cow::Borrowed(&self.state);
         }
         let mut state = SessionState::clone(&self.state);
+        if is_other {
+            common::show(&mut state, Arc::new(self.tables.with_internal(internal)));
+        }
         state.config_mut().options_mut().catalog.default_schema = dbms.to_owned();
         Cow::Owned(state)
     }

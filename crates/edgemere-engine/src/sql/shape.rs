@@ -34,7 +34,7 @@ pub(super) fn shape(
         }
         let column = Expr::Column((qualifier, field).into());
         columns.push(match scope.zone.as_ref().filter(|_| has_no_zone(field)) {
-            Some(zone) => in_zone(column, zone).alias(field.name()),
+            Some(zone) => in_zone(column, zone, field).alias(field.name()),
             None => column,
         });
     }
@@ -70,8 +70,12 @@ fn has_no_zone(field: &FieldRef) -> bool {
     matches!(field.data_type(), DataType::Timestamp(_, zone) if is_utc(zone.as_deref()))
 }
 
-/// The same moment in a zone. Times without one are in UTC.
-fn in_zone(column: Expr, zone: &Zone) -> Expr {
-    let moment = |zone: Zone| DataType::Timestamp(TimeUnit::Microsecond, Some(zone.name()));
+/// The same moment in a zone, as fine as it is. Times without one are in UTC.
+fn in_zone(column: Expr, zone: &Zone, field: &FieldRef) -> Expr {
+    let unit = match field.data_type() {
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => TimeUnit::Nanosecond,
+        _ => TimeUnit::Microsecond,
+    };
+    let moment = |zone: Zone| DataType::Timestamp(unit, Some(zone.name()));
     cast(cast(column, moment(Zone::utc())), moment(zone.clone()))
 }

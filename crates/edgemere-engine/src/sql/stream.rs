@@ -42,6 +42,8 @@ pub(super) struct Planned {
     pub(super) counted: Counted,
     /// Keeps the files that are read on disk.
     pub(super) tables: Arc<Catalog>,
+    /// Whether it keeps rows in memory while nobody reads.
+    pub(super) holds_rows: bool,
 }
 
 /// A query that runs. Dropping it stops the work.
@@ -55,6 +57,7 @@ pub struct Query {
     first: Option<Batch>,
     /// Whether there are no more rows.
     has_ended: bool,
+    holds_rows: bool,
     /// Where others see how far it is.
     ticket: Ticket,
     /// The threads that it runs on are there as long as it is.
@@ -75,7 +78,7 @@ impl Query {
         let work = async move {
             let (planned, plan) = planning.await?;
             let (schema, read) = (planned.batches.schema(), planned.counted.count());
-            match tell.send((schema, read, plan)) {
+            match tell.send((schema, read, plan, planned.holds_rows)) {
                 Ok(()) => pump(planned, sender).await,
                 Err(_) => Ok(()),
             }
@@ -99,13 +102,29 @@ impl Query {
                 Err(error) => Err(error),
             },
         };
-        let (schema, read, plan) = planned.inspect_err(|error| {
+        let (schema, read, plan, holds_rows) = planned.inspect_err(|error| {
             ticket.failed(error);
             stop.now();
         })?;
         ticket.planned(plan, read);
         let (first, has_ended, workers) = (None, false, Arc::clone(workers));
-        Ok(Self { schema, batches, work, stop, first, has_ended, ticket, _workers: workers })
+        Ok(Self {
+            schema,
+            batches,
+            work,
+            stop,
+            first,
+            has_ended,
+            holds_rows,
+            ticket,
+            _workers: workers,
+        })
+    }
+
+    /// Whether it keeps rows in memory, here or on operators, for as long as nobody reads: it sorts,
+    /// groups or joins. Otherwise nothing but the batch at hand.
+    pub fn holds_rows(&self) -> bool {
+        self.holds_rows && !self.has_ended
     }
 
     /// The names of the columns of the result.
@@ -181,19 +200,28 @@ impl Drop for Query {
 
 /// Hands over a query's batches until there are no more, or nobody wants them.
 async fn pump(planned: Planned, sender: mpsc::Sender<RecordBatch>) -> Result<(), Error> {
-    let Planned { mut batches, counted: _counted, tables: _tables } = planned;
+    let Planned { mut batches, counted: _counted, tables: _tables, .. } = planned;
     while let Some(batch) = batches.next().await {
-        let mut rest = batch.map_err(failed)?;
-        while rest.num_rows() > 0 {
-            let rows = rows_handed_over(&rest);
-            let piece = rest.slice(0, rows);
-            rest = rest.slice(rows, rest.num_rows() - rows);
+        for piece in pieces(batch.map_err(failed)?) {
             if sender.send(piece).await.is_err() {
                 return Ok(());
             }
         }
     }
     Ok(())
+}
+
+/// A batch in pieces that can be handed over at once.
+pub(crate) fn pieces(mut rest: RecordBatch) -> impl Iterator<Item = RecordBatch> {
+    std::iter::from_fn(move || {
+        if rest.num_rows() == 0 {
+            return None;
+        }
+        let rows = rows_handed_over(&rest);
+        let piece = rest.slice(0, rows);
+        rest = rest.slice(rows, rest.num_rows() - rows);
+        Some(piece)
+    })
 }
 
 /// How many rows of a batch are handed over at once. A value may be in memory once and in many rows:

@@ -7,7 +7,7 @@ use std::ops::Range;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 use serde_json::Value;
 
-use super::dialect::{self, Reading, offset, tokenize};
+use super::dialect::{self, Request, offset, tokenize};
 pub use super::error::Error;
 use super::statement_size;
 
@@ -68,9 +68,15 @@ pub fn inside_tokens(sql: &str, places: &[Range<usize>]) -> Result<Vec<bool>, Er
     Ok(places.iter().map(is_inside).collect())
 }
 
-/// A query that consists of nothing but reading, by its grammar.
+/// A statement that consists of nothing but reading, by its grammar.
 pub fn check(sql: &str) -> Result<(), Error> {
-    match Reading::of(sql)?.query() {
+    let reading = match Request::of(sql)? {
+        Request::Query(reading) | Request::Explain(reading, _) | Request::Describe(reading) => {
+            reading
+        }
+        Request::Show(_) => return Ok(()),
+    };
+    match reading.query() {
         Some(query) => statement_size::check(query),
         None => Err(Error::NotReadOnly { what: "the statement".into() }),
     }

@@ -3,13 +3,16 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, StringBuilder};
+use arrow::array::{Array, ArrayRef, AsArray, StringArray, StringBuilder};
 use arrow::compute::{cast, max, min};
-use arrow::datatypes::{DataType, TimeUnit, TimestampMicrosecondType};
+use arrow::datatypes::{DataType, Int64Type, TimeUnit, TimestampNanosecondType};
 use arrow::error::ArrowError;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
 
 use super::batch::Times;
+use super::zone::is_utc;
 
+const NANOS: i64 = 1000;
 const SECOND: i64 = 1_000_000;
 const DAY: i64 = 86_400 * SECOND;
 
@@ -19,16 +22,27 @@ const FIRST: i64 = -719_528 * DAY;
 const END: i64 = 2_932_897 * DAY;
 
 /// How many bytes a time takes.
-const LENGTH: usize = "2026-01-01T20:00:00.500000Z".len();
+const LENGTH: usize = "2026-01-01T20:00:00.500000001Z".len();
 
 /// A column of times as texts; none when it is of another type or has years of more digits.
 pub(super) fn texts(column: &ArrayRef, times: Times) -> Result<Option<ArrayRef>, ArrowError> {
-    if !matches!(column.data_type(), DataType::Timestamp(_, None)) {
-        return Ok(None);
-    }
-    let column = cast(column, &DataType::Timestamp(TimeUnit::Microsecond, None))?;
-    let column = column.as_primitive::<TimestampMicrosecondType>();
-    let fits = |time: Option<i64>| time.is_none_or(|time| (FIRST..END).contains(&time));
+    let DataType::Timestamp(unit, zone) = column.data_type() else { return Ok(None) };
+    let style = match zone.as_deref() {
+        None => times,
+        zone if times != Times::Clock && is_utc(zone) => times.of_moments(),
+        zone if is_utc(zone) => times,
+        Some(_) => return in_zone(column, times).map(Some),
+    };
+    let is_fine = *unit == TimeUnit::Nanosecond;
+    let unit = if is_fine { TimeUnit::Nanosecond } else { TimeUnit::Microsecond };
+    let column = cast(column, &DataType::Timestamp(unit, zone.clone()))?;
+    let column = cast(&column, &DataType::Int64)?;
+    let column = column.as_primitive::<Int64Type>();
+    let moment = |time: i64| match is_fine {
+        true => (time.div_euclid(NANOS), time.rem_euclid(NANOS)),
+        false => (time, 0),
+    };
+    let fits = |time: Option<i64>| time.is_none_or(|time| (FIRST..END).contains(&moment(time).0));
     if !fits(min(column)) || !fits(max(column)) {
         return Ok(None);
     }
@@ -37,20 +51,37 @@ pub(super) fn texts(column: &ArrayRef, times: Times) -> Result<Option<ArrayRef>,
     for time in column {
         texts.append_option(time.map(|time| {
             text.clear();
-            write(&mut text, time, times);
+            write(&mut text, moment(time), style);
             text.as_str()
         }));
     }
     Ok(Some(Arc::new(texts.finish())))
 }
 
-fn write(text: &mut String, time: i64, times: Times) {
+/// Times with a zone of their own as the clocks there show them, and by how much these are ahead of
+/// UTC, unless that is not wanted.
+fn in_zone(column: &ArrayRef, times: Times) -> Result<ArrayRef, ArrowError> {
+    let nanos = column.as_primitive_opt::<TimestampNanosecondType>();
+    let is_fine = nanos.is_some_and(|times| times.iter().flatten().any(|time| time % NANOS != 0));
+    let format = match (is_fine, times) {
+        (false, Times::Clock) => "%Y-%m-%d %H:%M:%S%.6f",
+        (true, Times::Clock) => "%Y-%m-%d %H:%M:%S%.9f",
+        (false, _) => "%Y-%m-%d %H:%M:%S%.6f%:z",
+        (true, _) => "%Y-%m-%d %H:%M:%S%.9f%:z",
+    };
+    let options = FormatOptions::new().with_timestamp_tz_format(Some(format));
+    let formatter = ArrayFormatter::try_new(column.as_ref(), &options)?;
+    let text = |row| column.is_valid(row).then(|| formatter.value(row).to_string());
+    Ok(Arc::new((0..column.len()).map(text).collect::<StringArray>()))
+}
+
+fn write(text: &mut String, (time, nanos): (i64, i64), times: Times) {
     let (year, month, day) = date(time.div_euclid(DAY));
     let within = time.rem_euclid(DAY);
     let second = within / SECOND;
     let (between, after) = match times {
-        Times::Plain | Times::Brief => (' ', ""),
-        Times::Utc => ('T', "Z"),
+        Times::Plain | Times::Brief | Times::Clock => (' ', ""),
+        Times::Utc | Times::BriefUtc => ('T', "Z"),
     };
     digits(text, year, 4);
     text.push('-');
@@ -64,9 +95,13 @@ fn write(text: &mut String, time: i64, times: Times) {
     text.push(':');
     digits(text, second % 60, 2);
     let fraction = within % SECOND;
-    if fraction != 0 || times != Times::Brief {
+    let is_brief = matches!(times, Times::Brief | Times::BriefUtc);
+    if fraction != 0 || nanos != 0 || !is_brief {
         text.push('.');
         digits(text, fraction, 6);
+    }
+    if nanos != 0 {
+        digits(text, nanos, 3);
     }
     text.push_str(after);
 }
@@ -97,8 +132,7 @@ fn date(days: i64) -> (i64, i64, i64) {
 
 #[cfg(test)]
 mod tests {
-    use arrow::array::{Array, TimestampMicrosecondArray, TimestampSecondArray};
-    use arrow::util::display::{ArrayFormatter, FormatOptions};
+    use arrow::array::{TimestampMicrosecondArray, TimestampNanosecondArray, TimestampSecondArray};
 
     use super::*;
 
@@ -114,14 +148,14 @@ mod tests {
         let mut time = FIRST;
         while time < END {
             let mut text = String::new();
-            write(&mut text, time, Times::Plain);
+            write(&mut text, (time, 0), Times::Plain);
             assert_eq!(text, by_format(time));
             // About 97 days, so that every month, day and leap year comes by.
             time += 97 * DAY + 7 * 3600 * SECOND + 1_234_567;
         }
         for time in [FIRST, END - 1, -1, 0, 951_782_400 * SECOND, 951_868_799 * SECOND] {
             let mut text = String::new();
-            write(&mut text, time, Times::Plain);
+            write(&mut text, (time, 0), Times::Plain);
             assert_eq!(text, by_format(time));
         }
     }
@@ -135,6 +169,24 @@ mod tests {
         let far: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![END]));
         assert!(texts(&far, Times::Plain).unwrap().is_none());
         let zoned = TimestampMicrosecondArray::from(vec![0]).with_timezone("Europe/Rome");
-        assert!(texts(&(Arc::new(zoned) as ArrayRef), Times::Plain).unwrap().is_none());
+        let zoned: ArrayRef = Arc::new(zoned);
+        for (times, text) in [
+            (Times::Plain, "1970-01-01 01:00:00.000000+01:00"),
+            (Times::Clock, "1970-01-01 01:00:00.000000"),
+        ] {
+            let shown = texts(&zoned, times).unwrap().unwrap();
+            assert_eq!(shown.as_string::<i32>().value(0), text);
+        }
+        let moments = TimestampNanosecondArray::from(vec![1_000_000_001, 2_000_000_000]);
+        let moments: ArrayRef = Arc::new(moments.with_timezone("UTC"));
+        for (times, first, second) in [
+            (Times::Plain, "1970-01-01T00:00:01.000000001Z", "1970-01-01T00:00:02.000000Z"),
+            (Times::Brief, "1970-01-01T00:00:01.000000001Z", "1970-01-01T00:00:02Z"),
+            (Times::Clock, "1970-01-01 00:00:01.000000001", "1970-01-01 00:00:02.000000"),
+        ] {
+            let shown = texts(&moments, times).unwrap().unwrap();
+            let shown = shown.as_string::<i32>();
+            assert_eq!((shown.value(0), shown.value(1)), (first, second));
+        }
     }
 }

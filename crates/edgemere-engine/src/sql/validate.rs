@@ -3,33 +3,43 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::common::{DataFusionError, SchemaError};
+use datafusion::common::{Column, DataFusionError, SchemaError, TableReference};
 use datafusion::execution::context::SQLOptions;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::sqlparser::ast::{
-    Query, Select, SelectFlavor, SetExpr, Statement, Visit, Visitor,
+    ObjectName, Query, Select, SelectFlavor, SetExpr, Statement, Visit, Visitor,
 };
 
+use super::catalog::Kind;
 use super::error::Error;
+use super::scope::TableName;
 use super::tables::Tables;
 use super::views::Names;
-use super::{bounds, membership, size, statement_size};
+use super::visible::Internal;
+use super::{
+    bounds, column_names, functions, include, information, membership, size, stars, statement_size,
+};
 
 /// The plan of a statement that only reads.
-pub(super) async fn plan(names: Names<'_>, statement: Statement) -> Result<LogicalPlan, Error> {
+pub(super) async fn plan(
+    names: Names<'_>,
+    mut statement: Statement,
+    internal: Internal,
+) -> Result<LogicalPlan, Error> {
     only_reads(&statement)?;
     names_columns(&statement)?;
     statement_size::check(&statement)?;
     size::check_names(&statement)?;
-    if !names.known().databases().iter().any(|one| one == names.dbms) {
-        return Err(unknown_table(names.known(), names.dbms, ""));
+    check_database(names.known(), names.dbms)?;
+    if !names.all_columns {
+        stars::rewrite(&mut statement, internal, &|name| has_internal(names, name))?;
     }
     let statement = DfStatement::Statement(Box::new(statement));
     names.resolve(&statement).await?;
-    let state = names.session.state_in(names.dbms);
-    let plan = state.statement_to_plan(statement).await.map_err(plan_error)?;
-    let plan = bounds::bounded_plan(plan).map_err(Error::Plan)?;
+    let state = names.session.state_in(names.dbms, internal);
+    let plan = column_names::plan(&state, statement).await?;
+    let plan = functions::rewrite(plan).and_then(bounds::bounded_plan).map_err(Error::Plan)?;
     size::check(&plan)?;
     // The statement is a query by its grammar; this proves it of everything inside.
     SQLOptions::new()
@@ -107,9 +117,25 @@ impl Visitor for OnlyReads {
     }
 }
 
-fn first_words(statement: &Statement) -> String {
+pub(super) fn first_words(statement: &Statement) -> String {
     let text = statement.to_string();
     text.split_whitespace().take(2).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a name is a table's, which has internal columns.
+fn has_internal(names: Names<'_>, name: &ObjectName) -> bool {
+    let Some(TableName { dbms, table }) = include::table_name(name) else { return false };
+    let dbms = dbms.as_deref().unwrap_or(names.dbms);
+    match names.session.tables.kind(dbms, &table) {
+        Some(kind) => kind != Kind::View,
+        None => dbms != information::SCHEMA && names.known().has(dbms, &table),
+    }
+}
+
+/// Fails when there is no such database.
+pub(super) fn check_database(known: &dyn Tables, dbms: &str) -> Result<(), Error> {
+    let is_there = dbms == information::SCHEMA || known.databases().iter().any(|one| one == dbms);
+    if is_there { Ok(()) } else { Err(unknown_table(known, dbms, "")) }
 }
 
 /// The error that there is no such table, or not even its database.
@@ -128,18 +154,35 @@ pub(super) fn unknown_table(known: &dyn Tables, dbms: &str, table: &str) -> Erro
     Error::UnknownTable { dbms: dbms.to_owned(), table: table.to_owned(), near, known }
 }
 
-fn plan_error(error: DataFusionError) -> Error {
+pub(super) fn plan_error(error: DataFusionError) -> Error {
     match error.find_root() {
         DataFusionError::SchemaError(schema, _) => match schema.as_ref() {
-            SchemaError::FieldNotFound { field, valid_fields } => Error::UnknownColumn {
-                column: field.name().to_owned(),
-                near: nearest(field.name(), valid_fields.iter().map(|column| column.name())),
-                known: valid_fields.iter().map(|column| column.name().to_owned()).collect(),
-            },
+            SchemaError::FieldNotFound { field, valid_fields } => {
+                unknown_column(field, valid_fields)
+            }
             _ => Error::Plan(error),
         },
         _ => Error::Plan(error),
     }
+}
+
+fn unknown_column(column: &Column, known: &[Column]) -> Error {
+    let is_of_table = |table: &TableReference| {
+        known.iter().any(|one| one.relation.as_ref().is_some_and(|other| table.resolved_eq(other)))
+    };
+    let names = || known.iter().map(|column| column.name());
+    // `x.n` is no misspelt `n` when there is no table `x`.
+    let (name, near) = match &column.relation {
+        Some(table) if !is_of_table(table) => (format!("{}.{}", table.table(), column.name), None),
+        _ => (column.name.clone(), nearest(column.name(), names())),
+    };
+    let mut all: Vec<String> = Vec::new();
+    for name in names() {
+        if !all.iter().any(|known| known == name) {
+            all.push(name.to_owned());
+        }
+    }
+    Error::UnknownColumn { column: name, near, known: all }
 }
 
 /// The candidate that is nearest to a name, when it is near enough to be a slip of the same name.

@@ -13,9 +13,11 @@ use datafusion::sql::parser::Statement as DfStatement;
 use datafusion::sql::resolve::resolve_table_references;
 use futures_util::future::{BoxFuture, FutureExt};
 
+use super::catalog::Kind;
 use super::error::Error;
 use super::tables::Tables;
-use super::{Session, dialect, range, validate, veil};
+use super::visible::Internal;
+use super::{Session, dialect, functions, information, range, validate, veil};
 use crate::storage::View;
 
 /// How many views may stand on each other.
@@ -29,6 +31,8 @@ pub(super) struct Names<'a> {
     pub(super) dbms: &'a str,
     /// In how many views it is.
     pub(super) depth: usize,
+    /// Whether `*` has the internal columns.
+    pub(super) all_columns: bool,
 }
 
 impl<'a> Names<'a> {
@@ -46,6 +50,9 @@ impl<'a> Names<'a> {
                 if name.catalog().is_some() {
                     return Err(validate::unknown_table(self.known(), dbms, table));
                 }
+                if functions::is_series_call(statement, &name) {
+                    continue;
+                }
                 self.find(dbms, table).await?;
             }
             Ok(())
@@ -54,25 +61,41 @@ impl<'a> Names<'a> {
     }
 
     /// Finds a table or a view, and plans it when it is a view.
-    pub(super) async fn find(self, dbms: &str, name: &str) -> Result<(), Error> {
-        if self.known().has(dbms, name) || self.session.tables.has_view(dbms, name) {
-            return Ok(());
+    pub(super) fn find<'b>(self, dbms: &'b str, name: &'b str) -> BoxFuture<'b, Result<(), Error>>
+    where
+        'a: 'b,
+    {
+        async move {
+            if self.session.tables.has_view(dbms, name) {
+                return Ok(());
+            }
+            if dbms == information::SCHEMA {
+                let table = information::table(self, name).await?;
+                self.session.tables.replace(dbms, name, table, Kind::View);
+                return Ok(());
+            }
+            if self.known().has(dbms, name) {
+                return Ok(());
+            }
+            let Some(view) = self.known().view(dbms, name) else {
+                return Err(validate::unknown_table(self.known(), dbms, name));
+            };
+            if self.depth == DEPTH_MAX {
+                return Err(Error::ViewDepth { limit: DEPTH_MAX });
+            }
+            let plan = self.plan_view(&view).await.map_err(|error| error.in_view(&view))?;
+            let table = Arc::new(ViewTable::new(plan, Some(view.sql.clone())));
+            self.session.tables.replace(dbms, name, table, Kind::View);
+            Ok(())
         }
-        let Some(view) = self.known().view(dbms, name) else {
-            return Err(validate::unknown_table(self.known(), dbms, name));
-        };
-        if self.depth == DEPTH_MAX {
-            return Err(Error::ViewDepth { limit: DEPTH_MAX });
-        }
-        let plan = self.plan_view(&view).await.map_err(|error| error.in_view(&view))?;
-        let table = Arc::new(ViewTable::new(plan, Some(view.sql.clone())));
-        self.session.tables.replace(dbms, name, table);
-        Ok(())
+        .boxed()
     }
 
     async fn plan_view(self, view: &View) -> Result<LogicalPlan, Error> {
         let reading = dialect::Reading::of(&view.sql)?;
-        Names { dbms: &view.dbms, depth: self.depth + 1, ..self }.plan(reading).await
+        // What a view has does not depend on who asks.
+        let names = Names { depth: self.depth + 1, all_columns: false, dbms: &view.dbms, ..self };
+        names.plan(reading).await
     }
 
     /// The plan of a query that was read. Automatic increments ask the rows first.
@@ -83,14 +106,18 @@ impl<'a> Names<'a> {
         reading: dialect::Reading,
     ) -> BoxFuture<'a, Result<LogicalPlan, Error>> {
         async move {
+            let internal = match self.all_columns {
+                true => Internal::ALL,
+                false => reading.internal(),
+            };
             let range = match reading.question()? {
                 Some(question) => {
-                    let plan = validate::plan(self, question).await?;
+                    let plan = validate::plan(self, question, internal).await?;
                     Some(range::ask(self.session, plan).await?)
                 }
                 None => None,
             };
-            veil::lift(validate::plan(self, reading.finish(range)?).await?)
+            veil::lift(validate::plan(self, reading.finish(range)?, internal).await?)
         }
         .boxed()
     }

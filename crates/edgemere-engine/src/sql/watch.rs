@@ -5,7 +5,7 @@
 //! ended, and half a second later the next, until the process is below it.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -48,18 +48,13 @@ impl Watch {
         let watch = Arc::new(Self::default());
         let limit_bytes = limit_bytes.or_else(machine_bytes);
         let Some((limit_bytes, _)) = limit_bytes.zip(resident_bytes()) else { return watch };
-        let watched = Arc::downgrade(&watch);
+        let watched = Watched { watch: Arc::downgrade(&watch), limit_bytes, looks: 0 };
+        WATCHED.lock().unwrap_or_else(PoisonError::into_inner).push(watched);
         let name = "edgemere-memory".to_owned();
-        let started = thread::Builder::new().name(name).spawn(move || {
-            let mut looks = 0;
-            while let Some(watch) = watched.upgrade() {
-                looks = watch.look(resident_bytes().unwrap_or(0), limit_bytes, looks);
-                drop(watch);
-                thread::sleep(PAUSE);
-            }
-        });
-        if let Err(error) = started {
-            tracing::warn!(%error, "the memory of the process is not watched");
+        let started =
+            STARTED.get_or_init(|| thread::Builder::new().name(name).spawn(look_at_all).is_ok());
+        if !started {
+            tracing::warn!("the memory of the process is not watched");
         }
         watch
     }
@@ -101,6 +96,32 @@ impl Watch {
             query.stop.for_memory();
         }
         LOOKS
+    }
+}
+
+/// What is watched, by one thread for the whole process.
+static WATCHED: Mutex<Vec<Watched>> = Mutex::new(Vec::new());
+
+/// Whether that thread could be started.
+static STARTED: OnceLock<bool> = OnceLock::new();
+
+struct Watched {
+    watch: Weak<Watch>,
+    limit_bytes: u64,
+    looks: u32,
+}
+
+fn look_at_all() {
+    loop {
+        let resident_bytes = resident_bytes().unwrap_or(0);
+        let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+        watched.retain_mut(|Watched { watch, limit_bytes, looks }| {
+            let Some(watch) = watch.upgrade() else { return false };
+            *looks = watch.look(resident_bytes, *limit_bytes, *looks);
+            true
+        });
+        drop(watched);
+        thread::sleep(PAUSE);
     }
 }
 

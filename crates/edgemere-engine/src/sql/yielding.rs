@@ -28,7 +28,7 @@ pub(crate) fn yielding(
             Some(join) => stoppable(join, stop)?,
             None => plan,
         };
-        let plan = bounds::metered(plan, stop)?;
+        let plan = bounds::metered(bounds::plain_scan(plan)?, stop)?;
         Ok(match (multiplies, Arc::ptr_eq(&before, &plan)) {
             (true, _) => Transformed::yes(Arc::new(CooperativeExec::new(plan)) as _),
             (false, false) => Transformed::yes(plan),

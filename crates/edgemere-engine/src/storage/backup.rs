@@ -16,8 +16,9 @@ use super::folder::{Folder, create_durably, sync_folder};
 use super::handle::blocking;
 use super::record::Marks;
 use super::strays::Strays;
+use super::witness::Witness;
 use super::writes::{Shelf, Value, Writes, get_json, read};
-use super::{DataFile, Error, Storage, recovery};
+use super::{Damage, DataFile, Error, Storage, recovery};
 use crate::private;
 
 /// What a copy of a storage has.
@@ -35,6 +36,8 @@ pub struct Backup {
     pub rows: u64,
     /// How many rows have not settled.
     pub fresh_rows: u64,
+    /// The files that are damaged, and not in the copy: where they are in the folder, and why.
+    pub damaged: Vec<Damage>,
 }
 
 impl Storage {
@@ -66,8 +69,11 @@ pub fn back_up_closed(folder: &Path, to: &Path) -> Result<Backup, Error> {
     let database = Database::open(&copy).map_err(|error| failed(error.into()))?;
     let transaction = database.begin_read().map_err(|error| failed(error.into()))?;
     let contents = recovery::load(&folder, &transaction)?;
-    let marks = get_json(&transaction, &copy, Shelf::Marks, (0, 0))?.unwrap_or_default();
+    let marks: Marks = get_json(&transaction, &copy, Shelf::Marks, (0, 0))?.unwrap_or_default();
     Strays::find(&folder, &contents.tables)?.check_age(marks)?;
+    if let Some(id) = marks.storage {
+        Witness::open(folder.path())?.check(&folder.fresh(), id, marks.sequence)?;
+    }
     let held = Held {
         marks,
         tables: contents.tables.len(),
@@ -95,12 +101,15 @@ fn write(
     to: &Path,
 ) -> Result<Backup, Error> {
     create_durably(to)?;
+    let (mut damaged, mut rows) = (Vec::new(), 0);
     for file in &held.files {
-        if let Some(reason) = recovery::damage(file) {
-            return Err(Error::damaged(&file.path, reason));
-        }
         let place = file.path.strip_prefix(folder.path()).unwrap_or(&file.path);
+        if let Some(reason) = recovery::damage(file) {
+            damaged.push(Damage { path: place.to_owned(), reason });
+            continue;
+        }
         link(&file.path, &to.join(place))?;
+        rows += file.rows;
     }
     write_store(transaction, &folder.fresh(), &to.join("fresh.redb"))?;
     sync_folder(to)?;
@@ -108,9 +117,10 @@ fn write(
         storage: held.marks.storage.map(String::from),
         sequence: held.marks.sequence,
         tables: held.tables,
-        files: held.files.len(),
-        rows: held.files.iter().map(|file| file.rows).sum(),
+        files: held.files.len() - damaged.len(),
+        rows,
         fresh_rows: held.fresh,
+        damaged,
     })
 }
 
@@ -121,7 +131,7 @@ fn write_store(transaction: &ReadTransaction, from: &Path, to: &Path) -> Result<
     let database = Database::create(to).map_err(|error| failed(error.into()))?;
     let written = database.begin_write().map_err(|error| failed(error.into()))?;
     // The marks are copied with the digest of the values that are copied with them.
-    let writes = Writes { transaction: &written, path: to, digest: Cell::new(0) };
+    let writes = Writes { transaction: &written, path: to, digests: Cell::default() };
     for shelf in Shelf::ALL {
         read(transaction, from, shelf, |key, value| writes.put(shelf, [(key, Value::of(value))]))?;
     }

@@ -11,13 +11,13 @@ use arrow::array::{
     Array, ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, StringViewArray,
     TimestampMicrosecondArray, new_null_array,
 };
-use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 use arrow::ipc::reader::StreamReader;
 use arrow::ipc::writer::StreamWriter;
 
 use super::Error;
 use super::options::{APPEND_BYTES_MAX, APPEND_ROWS_MAX};
+use super::wider;
 use super::writes::{SEAL_BYTES, Value};
 use crate::schema::{SYSTEM_COLUMNS, Schema};
 
@@ -131,13 +131,10 @@ fn split(value: &[u8]) -> Option<(Head, &[u8])> {
     Some((head, stream))
 }
 
-/// Gives rows all columns of a table: those that they do not have are null.
+/// Gives rows all columns of a table, in its types: those that they do not have are null.
 pub(crate) fn pad(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Error> {
-    let column = |field: &Arc<Field>| match batch.column_by_name(field.name()) {
-        Some(column) => Arc::clone(column),
-        None => new_null_array(field.data_type(), batch.num_rows()),
-    };
-    let columns = schema.fields().iter().map(column).collect();
+    let column = |field: &Arc<Field>| own_column(batch, field);
+    let columns = schema.fields().iter().map(column).collect::<Result<_, Error>>()?;
     RecordBatch::try_new(Arc::clone(schema), columns)
         .map_err(|error| Error::columns(format!("the columns do not fit the table: {error}")))
 }
@@ -157,13 +154,19 @@ fn complete(
     let numbers = Int64Array::from_value(number as i64, rows);
     let system: [ArrayRef; SYSTEM_COLUMNS.len()] =
         [Arc::new(row_ids), Arc::new(inserted), Arc::new(names), Arc::new(numbers)];
-    let own = schema.fields().iter().skip(SYSTEM_COLUMNS.len()).map(|field| {
-        let column = batch.column_by_name(field.name()).map(Arc::clone);
-        column.unwrap_or_else(|| new_null_array(field.data_type(), rows))
-    });
-    let columns = system.into_iter().chain(own).collect();
+    let own = schema.fields().iter().skip(SYSTEM_COLUMNS.len());
+    let own = own.map(|field| own_column(batch, field));
+    let columns = system.into_iter().map(Ok).chain(own).collect::<Result<_, Error>>()?;
     RecordBatch::try_new(Arc::clone(schema), columns)
         .map_err(|error| Error::columns(format!("the columns do not fit the table: {error}")))
+}
+
+/// A column of rows as its table has it now: rows may be from before it widened.
+fn own_column(batch: &RecordBatch, field: &Field) -> Result<ArrayRef, Error> {
+    match batch.column_by_name(field.name()) {
+        Some(column) => wider::cast(field.name(), column, field.data_type()),
+        None => Ok(new_null_array(field.data_type(), batch.num_rows())),
+    }
 }
 
 /// The columns of a batch in the table's order and types, without text that no row uses.
@@ -192,22 +195,12 @@ fn normalize(batch: &RecordBatch, schema: &Schema) -> Result<RecordBatch, Error>
         .map_err(|error| Error::columns(error.to_string()))
 }
 
-/// A column in the type that the table holds it in: the same, except for the kinds of text.
+/// A column in the type that the table holds it in: the same, except for the kinds of text, and for
+/// numbers that became wider since the rows were read.
 fn convert(name: &str, column: &ArrayRef, schema: &Schema) -> Result<ArrayRef, Error> {
     let kind = schema.columns.iter().find(|own| own.name == name).map(|own| own.kind);
     let expected = kind.map_or(DataType::Null, |kind| kind.arrow());
-    let column = match (column.data_type(), &expected) {
-        (found, expected) if found == expected => Arc::clone(column),
-        (DataType::Utf8 | DataType::LargeUtf8, DataType::Utf8View) => {
-            cast(column, &DataType::Utf8View).map_err(|error| Error::columns(error.to_string()))?
-        }
-        (found, expected) => {
-            return Err(Error::columns(format!(
-                "the column \"{name}\" holds {expected}, and the batch has {found} for it"
-            )));
-        }
-    };
-    Ok(compact_text(column))
+    Ok(compact_text(wider::cast(name, column, &expected)?))
 }
 
 /// Copies text together when it lies in many buffers, or in larger ones than it needs: they would
@@ -283,8 +276,9 @@ mod tests {
         assert_eq!(unknown.to_string(), "the table has no column \"d\"");
         let twice = refused(vec![("a", Arc::clone(&ints)), ("a", Arc::clone(&ints))]);
         assert_eq!(twice.to_string(), "the batch has the column \"a\" twice");
-        let wrong = refused(vec![("c", ints)]);
-        assert!(wrong.to_string().starts_with("the column \"c\" holds Float64"), "{wrong}");
+        let texts: ArrayRef = Arc::new(StringViewArray::from_iter_values(["x"]));
+        let wrong = refused(vec![("c", texts)]);
+        assert!(wrong.to_string().starts_with("the column \"c\" holds decimal"), "{wrong}");
     }
 
     #[test]

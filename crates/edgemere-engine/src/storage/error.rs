@@ -31,6 +31,26 @@ pub enum Error {
         /// What is wrong with them.
         reason: String,
     },
+    /// A column cannot have another type: a value of it is none of that type.
+    #[error(
+        "the value \"{value}\" of the column \"{column}\" in the row {row_id} does not fit: {reason}"
+    )]
+    Value {
+        /// The column.
+        column: String,
+        /// The row's `row_id`.
+        row_id: i64,
+        /// The value, shortened.
+        value: String,
+        /// What it is not.
+        reason: &'static str,
+    },
+    /// Columns cannot become wider: a value that they hold would not be the same.
+    #[error("the columns {} hold values that a wider type would change", columns.join(", "))]
+    Unfit {
+        /// The columns.
+        columns: Vec<String>,
+    },
     /// The table exists, with other columns.
     #[error("the table \"{dbms}.{table}\" exists with other columns")]
     Conflict {
@@ -169,6 +189,19 @@ pub enum Error {
         /// How that can be seen.
         reason: String,
     },
+    /// The store has lost its last transactions, and they were acknowledged.
+    #[error(
+        "the file \"{}\" ends with transaction {found}, and transaction {acknowledged} was acknowledged: \
+         what was stored between them is lost", path.display()
+    )]
+    Forgotten {
+        /// The file.
+        path: PathBuf,
+        /// Its last transaction.
+        found: u64,
+        /// The last one that was acknowledged.
+        acknowledged: u64,
+    },
     /// The operating system refused.
     #[error("cannot {action} \"{}\"", path.display())]
     Io {
@@ -214,7 +247,7 @@ impl Error {
                 "send other rows under another key; the same key is for sending the same bytes again"
                     .to_owned(),
             ),
-            Self::Damaged { .. } | Self::Older { .. } => {
+            Self::Damaged { .. } | Self::Older { .. } | Self::Forgotten { .. } => {
                 Some(format!("nothing was changed; {WAYS_OUT}"))
             }
             Self::DiskReserve { .. } => Some(

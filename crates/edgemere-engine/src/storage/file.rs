@@ -10,13 +10,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::compute::{max, min};
-use arrow::datatypes::{Int64Type, SchemaRef, TimestampMicrosecondType};
+use arrow::datatypes::{Float64Type, Int64Type, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, SortingColumn};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
 
 use super::checksum::{Checksums, Summing};
 use super::folder::{Folder, PARQUET, create_whole};
@@ -24,7 +25,7 @@ use super::footer::{Footer, Origin};
 use super::health::Health;
 use super::options::{ROW_GROUP_ROWS, ROW_GROUP_ROWS_MIN, SLICE_ROWS};
 use super::record::FileRecord;
-use super::sort::{Sorted, time_column};
+use super::sort::{Sorted, time_column, time_range};
 use super::{Error, block, verified};
 use crate::schema::Schema;
 
@@ -82,8 +83,8 @@ impl DataFile {
             memory_bytes: rows.get_array_memory_size() as u64,
             columns: schema.columns.len(),
             row_ids,
-            inserted: rows.columns().get(1).and_then(times).unwrap_or_default(),
-            times: time_column(schema).and_then(|at| rows.columns().get(at)).and_then(times),
+            inserted: rows.columns().get(1).and_then(time_range).unwrap_or_default(),
+            times: time_column(schema).and_then(|at| rows.columns().get(at)).and_then(time_range),
             number,
             // The checksums come with the bytes.
             health: Health::new(None, None),
@@ -304,7 +305,7 @@ fn write(
     footer: KeyValue,
 ) -> Result<(u64, Checksums), Error> {
     let failed = |error| Error::parquet("write", path, error);
-    let properties = Some(properties(schema, sorted.rows().num_rows(), footer));
+    let properties = Some(properties(schema, sorted.rows(), footer));
     let file = Summing::new(file);
     let mut writer = ArrowWriter::try_new(file, arrow.clone(), properties).map_err(failed)?;
     for slice in sorted.slices() {
@@ -319,21 +320,34 @@ fn write(
     }
 }
 
-fn properties(schema: &Schema, rows: usize, footer: KeyValue) -> WriterProperties {
+fn properties(schema: &Schema, rows: &RecordBatch, footer: KeyValue) -> WriterProperties {
     let by = |column: usize| SortingColumn {
         column_idx: column as i32,
         descending: false,
         nulls_first: true,
     };
     let order = time_column(schema).into_iter().chain([0]).map(by).collect();
-    WriterProperties::builder()
+    let mut builder = WriterProperties::builder();
+    // Statistics leave out what is not a number, which SQL takes for larger than all numbers.
+    for (field, column) in rows.schema_ref().fields().iter().zip(rows.columns()) {
+        if has_nan(column) {
+            let path = ColumnPath::from(field.name().as_str());
+            builder = builder.set_column_statistics_enabled(path, EnabledStatistics::None);
+        }
+    }
+    builder
         .set_compression(Compression::LZ4_RAW)
         .set_statistics_enabled(EnabledStatistics::Page)
-        .set_max_row_group_row_count(Some(group_rows(rows)))
+        .set_max_row_group_row_count(Some(group_rows(rows.num_rows())))
         .set_sorting_columns(Some(order))
         .set_key_value_metadata(Some(vec![footer]))
         .set_created_by(concat!("edgemere version ", env!("CARGO_PKG_VERSION")).to_owned())
         .build()
+}
+
+fn has_nan(column: &ArrayRef) -> bool {
+    let floats = column.as_primitive_opt::<Float64Type>();
+    floats.is_some_and(|floats| floats.values().iter().any(|float| float.is_nan()))
 }
 
 /// How many rows a group has in a file of so many. A thread reads whole groups: also a file that is not
@@ -358,11 +372,6 @@ fn row_ids(rows: &RecordBatch) -> (u64, u64) {
     let ids = rows.column(0).as_primitive_opt::<Int64Type>();
     let number = |id: Option<i64>| id.unwrap_or_default().unsigned_abs();
     (number(ids.and_then(min)), number(ids.and_then(max)))
-}
-
-fn times(column: &ArrayRef) -> Option<(i64, i64)> {
-    let times = column.as_primitive_opt::<TimestampMicrosecondType>()?;
-    Some((min(times)?, max(times)?))
 }
 
 #[cfg(test)]

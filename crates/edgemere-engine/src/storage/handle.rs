@@ -3,6 +3,7 @@
 //! Calls that wait for the disk do so on a thread of the runtime for that; the three threads of the
 //! storage, committer, keeper and scrub, live until it is closed or its last clone is dropped.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,12 +19,14 @@ use super::clock::ClockWatch;
 use super::commit::Job;
 use super::compact::Eagerness;
 use super::disk::Disk;
+use super::epochs::Epochs;
 use super::folder::Folder;
 use super::options::{CACHE_BYTES, QUEUE_MAX, TABLES_MAX};
 use super::record::{Counters, TableRecord};
 use super::shared::{Bell, Shared};
 use super::state::State;
 use super::store::{Apply, Opener, Store};
+use super::wider::{self, Widening};
 use super::writes::{Shelf, Writes};
 use super::{Error, Options, Recovery, Stats, Table, TableStats, View};
 use super::{commit, compact, damage, keeper, name, once, recovery, scrub, settle};
@@ -74,13 +77,14 @@ impl Storage {
         recovery::check_store(&folder)?;
         let load = |transaction: &_| recovery::load(&folder, transaction);
         let (store, loaded) = Store::open(&folder.fresh(), opener, load)?;
-        let recovery = recovery::sweep(&folder, &loaded.tables, store.found())?;
+        let recovery = recovery::sweep(&folder, &loaded.tables, &store)?;
         let (queue, jobs) = mpsc::channel(QUEUE_MAX);
         let shared = Arc::new(Shared {
             budget: Arc::new(Budget::new(options.fresh_bytes_max)),
             clock: ClockWatch::new(options.clock.clone(), loaded.clock),
             disk: Disk::new(folder.path(), options.disk.clone(), options.disk_reserve),
             held: Mutex::default(),
+            epochs: Epochs::new(loaded.epochs),
             folder,
             options,
             store,
@@ -125,6 +129,12 @@ impl Storage {
         self.inner.catalog.get(dbms, name)
     }
 
+    /// The folder that it is in.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.inner.shared.folder.path()
+    }
+
     /// How far the storage is: every transaction that is durable counts, and none is ever uncounted.
     /// A folder that is not so far as it was is an older copy of itself.
     #[must_use]
@@ -156,8 +166,22 @@ impl Storage {
 
     /// Adds columns to a table, durable when this returns. Older rows have nulls in them.
     pub async fn add_columns(&self, table: &Arc<Table>, columns: Vec<Column>) -> Result<(), Error> {
+        self.change_columns(table, columns, vec![]).await
+    }
+
+    /// Adds columns to a table and makes others wider, both or neither, durable when this returns. No
+    /// row is written again.
+    ///
+    /// A column that is of the wider type already stays as it is. One that is of a third type is a
+    /// conflict, and one with values that would change is [`Error::Unfit`].
+    pub async fn change_columns(
+        &self,
+        table: &Arc<Table>,
+        added: Vec<Column>,
+        wider: Vec<Widening>,
+    ) -> Result<(), Error> {
         let (inner, table) = (Arc::clone(&self.inner), Arc::clone(table));
-        blocking(move || inner.add_columns(&table, &columns)).await
+        blocking(move || inner.change_columns(&table, &added, wider)).await
     }
 
     /// Drops a table with all its rows, durable when this returns. Snapshots keep what they hold.
@@ -262,19 +286,33 @@ impl Inner {
         })
     }
 
-    fn add_columns(&self, table: &Arc<Table>, columns: &[Column]) -> Result<(), Error> {
+    fn change_columns(
+        &self,
+        table: &Arc<Table>,
+        added: &[Column],
+        wider: Vec<Widening>,
+    ) -> Result<(), Error> {
+        // Most files are looked at before anybody has to wait for it.
+        let mut known = HashSet::new();
+        if !wider.is_empty() {
+            let files = table.state().files.clone();
+            fit(wider::unfit_in_files(&files, &wider, &mut known))?;
+        }
         self.shared.store.commit(|writes, _| {
             let state = table.state();
             if state.dropped {
                 return Err(table.not_found());
             }
-            name::check_columns(&state.schema.columns, columns)?;
-            let wider = state.widened(columns)?;
-            let record = TableRecord::new(table.dbms(), table.name(), &wider.schema);
+            let wider = outstanding(table, &state, wider)?;
+            fit(wider::unfit_in_files(&state.files, &wider, &mut known))?;
+            fit(wider::unfit_in_fresh(&state, &wider))?;
+            name::check_columns(&state.schema.columns, added)?;
+            let next = state.widened(added, &wider)?;
+            let record = TableRecord::new(table.dbms(), table.name(), &next.schema);
             writes.put_json(Shelf::Tables, (table.id, 0), &record)?;
             let (table, catalog) = (Arc::clone(table), Arc::clone(&self.catalog));
             let apply = move || {
-                table.state_mut().widen(wider);
+                table.state_mut().widen(next);
                 catalog.note_layout();
             };
             Ok(((), Box::new(apply)))
@@ -329,6 +367,26 @@ impl Inner {
             }
         }
         self.shared.store.close();
+    }
+}
+
+/// Refuses columns that do not fit.
+fn fit(columns: Vec<String>) -> Result<(), Error> {
+    if columns.is_empty() { Ok(()) } else { Err(Error::Unfit { columns }) }
+}
+
+/// The columns that are not as wide as they are to be.
+fn outstanding(
+    table: &Table,
+    state: &State,
+    mut wider: Vec<Widening>,
+) -> Result<Vec<Widening>, Error> {
+    let kind = |name: &str| state.schema.columns.iter().find(|own| own.name == name);
+    let kind = |name: &str| kind(name).map(|own| own.kind);
+    wider.retain(|widening| kind(&widening.name) != Some(widening.to));
+    match wider.iter().all(|widening| kind(&widening.name) == Some(widening.from)) {
+        true => Ok(wider),
+        false => Err(Error::Conflict { dbms: table.dbms().into(), table: table.name().into() }),
     }
 }
 

@@ -40,6 +40,7 @@ pub(crate) fn run(shared: &Shared, catalog: &Catalog) {
         keeper.round(catalog.all());
         keeper.retain(catalog);
         keeper.record_damage(catalog);
+        shared.store.sync_witness();
         shared.bell.wait(ROUND_EVERY);
     }
 }

@@ -28,12 +28,16 @@
 //!   is noticed, and a lost one can be rebuilt.
 //!
 //! What is on disk is not believed: a value of the key-value store has a seal (`writes`), the values
-//! together have a digest (`digest`), and a Parquet file has checksums in the manifest (`checksum`),
+//! together have a digest (`writes`), and a Parquet file has checksums in the manifest (`checksum`),
 //! which every read compares (`verified`). A file that is not as it was written is marked (`health`)
 //! and left as it is; its rows are missing.
 //!
+//! Nor is it believed that the folder is the one that was here before: it has epochs (`epochs`), and a
+//! witness of its last transaction (`witness`).
+//!
 //! The module knows Arrow, Parquet and redb. It does not know SQL, nor what the rows mean.
 
+mod alter;
 mod backup;
 mod block;
 mod budget;
@@ -45,6 +49,7 @@ mod compact;
 mod damage;
 mod database;
 mod disk;
+mod epochs;
 mod error;
 mod file;
 mod folder;
@@ -71,6 +76,8 @@ mod table;
 mod verified;
 mod verify;
 mod view;
+mod wider;
+mod witness;
 mod writes;
 
 #[cfg(test)]
@@ -84,6 +91,7 @@ pub use backup::{Backup, back_up_closed};
 pub use clock::{CLOCK_GRACE, CLOCK_JUMP_MAX, CLOCK_OFF_MAX, Clock, ManualClock};
 pub use database::Database;
 pub use disk::DiskProbe;
+pub use epochs::{EPOCHS_MAX, Epoch, History, NotAnEpoch, Reached};
 pub use error::Error;
 pub use file::DataFile;
 pub use handle::Storage;
@@ -101,3 +109,4 @@ pub use table::{Receipt, Table};
 pub(crate) use verified::Verified;
 pub use verify::{DamagedFile, Verification};
 pub use view::View;
+pub use wider::Widening;

@@ -1,10 +1,8 @@
 //! The partitions of a table: its Parquet files, and the rows that have not settled.
 
-use arrow::array::{AsArray, RecordBatch};
-use arrow::compute::{max, min};
-use arrow::datatypes::TimestampMicrosecondType;
+use arrow::array::RecordBatch;
 
-use super::sort::time_column;
+use super::sort::{time_column, time_range};
 use super::{DataFile, Table};
 
 /// A part of a table.
@@ -69,6 +67,5 @@ fn settled(file: &DataFile) -> Partition {
 }
 
 fn times(batch: &RecordBatch, column: usize) -> Option<(i64, i64)> {
-    let times = batch.columns().get(column)?.as_primitive_opt::<TimestampMicrosecondType>()?;
-    Some((min(times)?, max(times)?))
+    time_range(batch.columns().get(column)?)
 }

@@ -18,6 +18,10 @@ impl StorageId {
     pub(crate) fn new() -> Self {
         Self(uuid::Uuid::new_v4().as_u128())
     }
+
+    pub(crate) fn bytes(self) -> [u8; 16] {
+        self.0.to_le_bytes()
+    }
 }
 
 impl From<StorageId> for String {
@@ -48,6 +52,9 @@ pub(crate) struct Marks {
     /// The digest of all values that are counted. None in a store from before there was one.
     #[serde(default)]
     pub(crate) digest: Option<u64>,
+    /// The digest of the keys of appends. None in a store from before there was one.
+    #[serde(default)]
+    pub(crate) keys_digest: Option<u64>,
     /// Which storage it is; none in one of an earlier version to which nothing was written since.
     #[serde(default)]
     pub(crate) storage: Option<StorageId>,
@@ -61,6 +68,7 @@ impl Default for Marks {
             next_table: 1,
             next_file: 1,
             digest: Some(0),
+            keys_digest: Some(0),
             storage: None,
         }
     }
@@ -152,9 +160,25 @@ impl TableRecord {
         Self { dbms: self.dbms.clone(), name: self.name.clone(), columns }
     }
 
-    /// Whether the first columns are those of another, which had fewer.
+    /// Whether the first columns are those of another, which had fewer, or narrower ones.
     pub(crate) fn begins_with(&self, other: &Self) -> bool {
-        self.columns.starts_with(&other.columns)
+        let is_same = |(own, other): (&ColumnRecord, &ColumnRecord)| {
+            own.name == other.name && (own.kind == other.kind || own.has_widened_from(other))
+        };
+        self.columns.len() >= other.columns.len()
+            && self.columns.iter().zip(&other.columns).all(is_same)
+    }
+
+    /// The columns after a later record of the same table: those of both, and each as the later one
+    /// has it, unless it is wider here.
+    pub(crate) fn joined(mut self, later: &Self) -> Self {
+        for (column, later) in self.columns.iter_mut().zip(&later.columns) {
+            if later.name == column.name && !column.has_widened_from(later) {
+                column.kind.clone_from(&later.kind);
+            }
+        }
+        self.columns.extend(later.columns.iter().skip(self.columns.len()).cloned());
+        self
     }
 
     pub(crate) fn columns_len(&self) -> usize {
@@ -170,21 +194,39 @@ impl TableRecord {
     }
 }
 
+impl ColumnRecord {
+    /// Whether the column can have become what it is by widening.
+    fn has_widened_from(&self, other: &Self) -> bool {
+        match (kind(&self.kind), kind(&other.kind)) {
+            (Some(own), Some(other)) => own.has_widened_from(other),
+            _ => false,
+        }
+    }
+}
+
 /// The inverse of [`Kind::sql`].
 fn kind(text: &str) -> Option<Kind> {
-    const PLAIN: [Kind; 9] = [
+    const PLAIN: [Kind; 13] = [
         Kind::Int,
         Kind::BigInt,
-        Kind::Huge,
         Kind::Decimal,
         Kind::Boolean,
         Kind::Date,
         Kind::Time,
         Kind::Timestamp,
+        Kind::TimestampNs,
+        Kind::TimestampTz,
+        Kind::TimestampTzNs,
         Kind::Varchar,
+        Kind::Binary,
+        Kind::Interval,
     ];
     if let Some(length) = text.strip_prefix("char(").and_then(|rest| rest.strip_suffix(')')) {
         return length.parse().ok().map(Kind::Char);
+    }
+    if let Some(size) = text.strip_prefix("numeric(").and_then(|rest| rest.strip_suffix(')')) {
+        let (digits, scale) = size.split_once(',')?;
+        return Some(Kind::Numeric(digits.parse().ok()?, scale.parse().ok()?));
     }
     PLAIN.into_iter().find(|kind| kind.sql() == text)
 }
@@ -198,15 +240,21 @@ mod tests {
         let kinds = [
             Kind::Int,
             Kind::BigInt,
-            Kind::Huge,
+            Kind::HUGE,
+            Kind::Numeric(17, 2),
             Kind::Decimal,
             Kind::Boolean,
             Kind::Date,
             Kind::Time,
             Kind::Timestamp,
+            Kind::TimestampNs,
+            Kind::TimestampTz,
+            Kind::TimestampTzNs,
             Kind::Char(0),
             Kind::Char(u32::MAX),
             Kind::Varchar,
+            Kind::Binary,
+            Kind::Interval,
         ];
         let column = |kind: Kind| Column { name: format!("c \"{}\" é", kind.sql()), kind };
         let schema = Schema { columns: kinds.into_iter().map(column).collect() };

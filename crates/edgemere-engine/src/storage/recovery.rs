@@ -9,9 +9,11 @@ use std::sync::Arc;
 use redb::ReadTransaction;
 use serde::de::DeserializeOwned;
 
+use super::epochs::EpochRecord;
 use super::folder::Folder;
-use super::record::{Counters, DatabaseRecord, FileRecord, Marks, TableRecord, ViewRecord};
+use super::record::{Counters, DatabaseRecord, FileRecord, TableRecord, ViewRecord};
 use super::state::{Chunk, State};
+use super::store::Store;
 use super::strays::Strays;
 use super::writes::{Shelf, get_json, parse, read};
 use super::{DataFile, Error, Retention, block};
@@ -72,6 +74,8 @@ pub(crate) struct Contents {
     pub(crate) views: Vec<(u64, ViewRecord)>,
     /// The last time that was seen and trusted.
     pub(crate) clock: Option<i64>,
+    /// The epochs, the oldest first.
+    pub(crate) epochs: Vec<EpochRecord>,
 }
 
 /// Reads everything.
@@ -80,6 +84,10 @@ pub(crate) fn load(folder: &Arc<Folder>, transaction: &ReadTransaction) -> Resul
         tables: load_tables(folder, transaction)?,
         databases: load_records(folder, transaction, Shelf::Databases)?,
         views: load_records(folder, transaction, Shelf::Views)?,
+        epochs: load_records(folder, transaction, Shelf::Epochs)?
+            .into_iter()
+            .map(|(_, record)| record)
+            .collect(),
         clock: get_json(transaction, &folder.fresh(), Shelf::Clock, (0, 0))?,
     })
 }
@@ -194,7 +202,8 @@ pub(crate) fn check_store(folder: &Folder) -> Result<(), Error> {
 }
 
 /// Compares the files that are there with those that should be, and puts away what should not.
-pub(crate) fn sweep(folder: &Folder, tables: &[Loaded], marks: Marks) -> Result<Recovery, Error> {
+pub(crate) fn sweep(folder: &Folder, tables: &[Loaded], store: &Store) -> Result<Recovery, Error> {
+    let marks = store.found();
     let files = || tables.iter().flat_map(|table| &table.state.files);
     let mut recovery = Recovery {
         tables: tables.len(),
@@ -204,6 +213,7 @@ pub(crate) fn sweep(folder: &Folder, tables: &[Loaded], marks: Marks) -> Result<
     };
     let strays = Strays::find(folder, tables)?;
     strays.check_age(marks)?;
+    store.check_witness()?;
     strays.put_away(folder, marks, &mut recovery)?;
     folder.remove_empty_folders()?;
     for file in files() {

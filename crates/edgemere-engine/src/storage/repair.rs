@@ -80,6 +80,7 @@ fn write(folder: &Arc<Folder>, mut plan: Plan, report: &mut Repair) -> Result<()
             next_table: plan.next_table,
             next_file: plan.next_file,
             digest: None,
+            keys_digest: None,
             storage: Some(storage),
         },
     )?;
@@ -131,7 +132,7 @@ fn write_store(path: &Path, plan: &Plan, marks: Marks) -> Result<(), Error> {
     private::create(path).map_err(|error| Error::io("create", path, error))?;
     let database = Database::create(path).map_err(|error| failed(error.into()))?;
     let transaction = database.begin_write().map_err(|error| failed(error.into()))?;
-    let writes = Writes { transaction: &transaction, path, digest: Cell::new(0) };
+    let writes = Writes { transaction: &transaction, path, digests: Cell::default() };
     for table in &plan.tables {
         writes.put_json(Shelf::Tables, (table.id, 0), &table.record)?;
         let counters = Counters { next_row: table.next_row, next_block: table.next_block };
@@ -143,7 +144,8 @@ fn write_store(path: &Path, plan: &Plan, marks: Marks) -> Result<(), Error> {
     for (shelf, key, value) in &plan.kept {
         writes.put(*shelf, [(*key, Value::of(value))])?;
     }
-    let marks = Marks { digest: Some(writes.digest.get()), ..marks };
+    let mut marks = marks;
+    writes.digests.get().mark(&mut marks);
     writes.put_json(Shelf::Marks, (0, 0), &marks)?;
     transaction.commit().map_err(|error| failed(error.into()))
 }

@@ -12,6 +12,7 @@ use super::budget::Budget;
 use super::clock::ClockWatch;
 use super::commit::Job;
 use super::disk::Disk;
+use super::epochs::Epochs;
 use super::folder::Folder;
 use super::store::Store;
 
@@ -28,6 +29,7 @@ pub(crate) struct Shared {
     pub(crate) scrub_bell: Bell,
     pub(crate) clock: ClockWatch,
     pub(crate) disk: Disk,
+    pub(crate) epochs: Epochs,
     /// Why retention drops less of a table than its rule says, by the table's id.
     pub(crate) held: Mutex<BTreeMap<u64, String>>,
     /// Why the last settling failed, while it does.

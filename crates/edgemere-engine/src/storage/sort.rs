@@ -1,16 +1,16 @@
 //! Puts rows in the order in which they are in a file: by the first timestamp column and the row
 //! id, or without one by the row id alone.
 
-use arrow::array::{Array, ArrayRef, RecordBatch, TimestampMicrosecondArray, UInt32Array};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt32Array};
 use arrow::compute::{
-    SortColumn, SortOptions, concat_batches, lexsort_to_indices, take_record_batch,
+    SortColumn, SortOptions, concat_batches, lexsort_to_indices, max, min, take_record_batch,
 };
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{SchemaRef, TimestampMicrosecondType, TimestampNanosecondType};
 use arrow::error::ArrowError;
 
 use super::block::compact_text;
 use super::options::SLICE_ROWS;
-use crate::schema::{Kind, SYSTEM_COLUMNS, Schema};
+use crate::schema::{SYSTEM_COLUMNS, Schema};
 
 /// Rows, and in which order they are to be taken: their own when there is none.
 pub(crate) struct Sorted {
@@ -54,9 +54,26 @@ impl Sorted {
 
 /// Where the first timestamp column is, the system columns counted.
 pub(crate) fn time_column(schema: &Schema) -> Option<usize> {
-    let own = schema.columns.iter().position(|column| column.kind == Kind::Timestamp)?;
+    let own = schema.columns.iter().position(|column| column.kind.is_timestamp())?;
     Some(SYSTEM_COLUMNS.len() + own)
 }
+
+/// The earliest and the latest of times, in microseconds; those in nanoseconds lie between the two.
+pub(crate) fn time_range(column: &ArrayRef) -> Option<(i64, i64)> {
+    if let Some(times) = column.as_primitive_opt::<TimestampNanosecondType>() {
+        let latest = max(times)?;
+        let is_between = latest.rem_euclid(NANOS) != 0;
+        return Some((
+            min(times)?.div_euclid(NANOS),
+            latest.div_euclid(NANOS) + i64::from(is_between),
+        ));
+    }
+    let times = column.as_primitive_opt::<TimestampMicrosecondType>()?;
+    Some((min(times)?, max(times)?))
+}
+
+/// How many nanoseconds a microsecond has.
+const NANOS: i64 = 1000;
 
 /// Joins batches to one whose text lies together.
 pub(crate) fn join(arrow: &SchemaRef, batches: &[&RecordBatch]) -> Result<RecordBatch, ArrowError> {
@@ -66,11 +83,13 @@ pub(crate) fn join(arrow: &SchemaRef, batches: &[&RecordBatch]) -> Result<Record
 }
 
 fn is_sorted(time: &ArrayRef) -> bool {
-    time.null_count() == 0
-        && time
-            .as_any()
-            .downcast_ref::<TimestampMicrosecondArray>()
-            .is_some_and(|times| times.values().is_sorted())
+    if time.null_count() > 0 {
+        return false;
+    }
+    let micros = time.as_primitive_opt::<TimestampMicrosecondType>();
+    let nanos = time.as_primitive_opt::<TimestampNanosecondType>();
+    let micros = micros.is_some_and(|times| times.values().is_sorted());
+    micros || nanos.is_some_and(|times| times.values().is_sorted())
 }
 
 fn order(time: &ArrayRef, row_ids: &ArrayRef) -> Result<UInt32Array, ArrowError> {

@@ -10,6 +10,7 @@ use arrow::datatypes::SchemaRef;
 
 use super::options::CHUNK_ROWS;
 use super::record::Counters;
+use super::wider::Widening;
 use super::{DataFile, Error, Retention, TableStats, block, sort};
 use crate::schema::{Column, Schema};
 
@@ -150,9 +151,14 @@ impl State {
         self.files.sort_by_key(|file| file.row_ids);
     }
 
-    /// The state's schema with more columns, and all fresh rows with them.
-    pub(crate) fn widened(&self, added: &[Column]) -> Result<Wider, Error> {
+    /// The state's schema with more columns and with wider ones, and all fresh rows with them.
+    pub(crate) fn widened(&self, added: &[Column], wider: &[Widening]) -> Result<Wider, Error> {
         let mut schema = Schema::clone(&self.schema);
+        for column in &mut schema.columns {
+            if let Some(widening) = wider.iter().find(|widening| widening.name == column.name) {
+                column.kind = widening.to;
+            }
+        }
         schema.columns.extend_from_slice(added);
         let arrow = schema.arrow_with_system();
         let pad =
@@ -167,6 +173,24 @@ impl State {
         self.arrow = wider.arrow;
         self.sealed = wider.sealed;
         self.fresh = wider.fresh;
+    }
+
+    /// Takes other columns and files in the place of all that it has, and returns the bytes that the
+    /// fresh rows had.
+    pub(crate) fn rewrite(
+        &mut self,
+        schema: Schema,
+        arrow: SchemaRef,
+        files: Vec<Arc<DataFile>>,
+    ) -> u64 {
+        let bytes = self.chunks().map(|chunk| chunk.bytes).sum();
+        self.schema = Arc::new(schema);
+        self.arrow = arrow;
+        self.files = files;
+        self.files.sort_by_key(|file| file.row_ids);
+        self.sealed.clear();
+        self.fresh.clear();
+        bytes
     }
 
     /// Forgets everything, and returns the bytes of the fresh rows.
@@ -184,7 +208,7 @@ impl State {
         Some((self.chunks().next()?.blocks.0, self.chunks().last()?.blocks.1))
     }
 
-    fn chunks(&self) -> impl Iterator<Item = &Chunk> {
+    pub(crate) fn chunks(&self) -> impl Iterator<Item = &Chunk> {
         self.sealed.iter().chain(&self.fresh)
     }
 
@@ -197,7 +221,7 @@ impl State {
     }
 }
 
-/// What a state becomes when columns are added.
+/// What a state becomes when columns are added or widen.
 #[derive(Debug)]
 pub(crate) struct Wider {
     pub(crate) schema: Arc<Schema>,

@@ -20,7 +20,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use redb::{Database, DatabaseError, Durability, ReadTransaction, ReadableDatabase};
 
 use super::record::{FORMAT, Marks, StorageId};
-use super::writes::{self, Shelf, Writes};
+use super::witness::Witness;
+use super::writes::{self, Digests, Shelf, Writes};
 use super::{Error, folder};
 
 /// Opens the database: a file, or in tests one that fails.
@@ -38,6 +39,7 @@ pub(crate) struct Store {
     found: Marks,
     /// The number of the last transaction that came through, for those who do not wait for others.
     sequence: AtomicU64,
+    witness: Witness,
     slot: Mutex<Slot>,
 }
 
@@ -95,6 +97,7 @@ impl Store {
             Ok((opened, load(&transaction)?))
         })?;
         let found = marks;
+        let witness = Witness::open(path.parent().unwrap_or(Path::new(".")))?;
         // The next transaction writes it.
         marks.storage.get_or_insert_with(StorageId::new);
         let slot =
@@ -102,7 +105,7 @@ impl Store {
         let next_file = AtomicU64::new(marks.next_file);
         let sequence = AtomicU64::new(marks.sequence);
         let (path, slot) = (path.to_owned(), Mutex::new(slot));
-        let store = Self { path, opener, next_file, found, sequence, slot };
+        let store = Self { path, opener, next_file, found, sequence, witness, slot };
         Ok((store, loaded))
     }
 
@@ -156,6 +159,7 @@ impl Store {
             Ok(value) => {
                 if let Some(mut done) = pending.take() {
                     slot.marks = done.marks;
+                    self.witness(&done.marks);
                     self.sequence.store(done.marks.sequence, Ordering::Release);
                     done.apply();
                 }
@@ -165,6 +169,23 @@ impl Store {
                 self.recover(&mut slot, pending, &error);
                 Err(error)
             }
+        }
+    }
+
+    /// Refuses a store that has lost transactions which were acknowledged.
+    pub(crate) fn check_witness(&self) -> Result<(), Error> {
+        let Some(id) = self.found.storage else { return Ok(()) };
+        self.witness.check(&self.path, id, self.found.sequence)
+    }
+
+    /// Makes durable which transaction was the last, a moment after it was.
+    pub(crate) fn sync_witness(&self) {
+        self.witness.sync();
+    }
+
+    fn witness(&self, marks: &Marks) {
+        if let Some(storage) = marks.storage {
+            self.witness.note(storage, marks.sequence);
         }
     }
 
@@ -178,6 +199,7 @@ impl Store {
     pub(crate) fn close(&self) {
         let mut slot = self.lock();
         slot.closed = true;
+        self.witness.sync();
         if let Err(error) = self.shut(&mut slot) {
             let path = self.path.display();
             tracing::warn!(%path, %error, "the fresh rows were not closed cleanly");
@@ -211,10 +233,13 @@ impl Store {
         transaction
             .set_durability(Durability::Immediate)
             .map_err(|error| failed(&self.path, error))?;
-        let digest = Cell::new(marks.digest.unwrap_or_default());
-        let writes = Writes { transaction: &transaction, path: &self.path, digest };
+        let (values, keys) = (marks.digest, marks.keys_digest);
+        let digests =
+            Digests { values: values.unwrap_or_default(), keys: keys.unwrap_or_default() };
+        let digests = Cell::new(digests);
+        let writes = Writes { transaction: &transaction, path: &self.path, digests };
         let (value, apply) = body(&writes, &mut marks)?;
-        marks.digest = Some(writes.digest.get());
+        writes.digests.get().mark(&mut marks);
         marks.next_file = self.next_file.load(Ordering::Relaxed);
         writes.put_json(Shelf::Marks, (0, 0), &marks)?;
         *pending = Some(Pending { marks, apply: Some(apply) });
@@ -269,7 +294,12 @@ impl Store {
         slot.marks = Marks { storage: marks.storage.or(slot.marks.storage), ..marks };
         self.sequence.store(marks.sequence, Ordering::Release);
         if let Some(mut doubt) = slot.doubt.take() {
-            if came_through { doubt.apply() } else { doubt.undo() }
+            if came_through {
+                doubt.apply()
+            } else {
+                doubt.undo()
+            }
+            self.witness(&slot.marks);
         }
         Ok(())
     }
@@ -299,11 +329,11 @@ fn open_database(path: &Path, opener: &Opener) -> Result<(Database, Marks), Erro
         let reason = format!("its format is {}, and this version reads {FORMAT}", marks.format);
         return Err(Error::damaged(path, reason));
     }
-    let digest = writes::digest(&transaction, path)?;
-    if marks.digest.is_some_and(|expected| expected != digest) {
+    let digests = Digests::read(&transaction, path)?;
+    if !digests.fit(&marks) {
         return Err(Error::damaged(path, "its values are not those that were written"));
     }
-    marks.digest = Some(digest);
+    digests.mark(&mut marks);
     Ok((database, marks))
 }
 

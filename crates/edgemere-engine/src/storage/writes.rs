@@ -3,7 +3,7 @@
 //!
 //! A value begins with a checksum over its shelf, its key and itself, because redb checks its own
 //! only after a crash. So that no value gets lost unseen either, the store has the sum of these
-//! checksums, its digest. It knows keys and bytes, not what they mean.
+//! checksums, its digest, and another one for the keys of appends, which there was none for at first. It knows keys and bytes, not what they mean.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use twox_hash::XxHash64;
 
 use super::Error;
+use super::record::Marks;
 
 /// A key: mostly a table's id, and the number of a thing of that table.
 pub(crate) type Key = (u64, u64);
@@ -49,11 +50,13 @@ pub(crate) enum Shelf {
     Retention,
     /// The last time that was seen and trusted, under (0, 0).
     Clock,
+    /// The epochs of the storage, under (number, 0).
+    Epochs,
 }
 
 impl Shelf {
     /// Every shelf.
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Marks,
         Self::Tables,
         Self::Counters,
@@ -65,6 +68,7 @@ impl Shelf {
         Self::Views,
         Self::Retention,
         Self::Clock,
+        Self::Epochs,
     ];
 
     fn definition(self) -> TableDefinition<'static, Key, &'static [u8]> {
@@ -80,12 +84,13 @@ impl Shelf {
             Self::Views => "views",
             Self::Retention => "retention",
             Self::Clock => "clock",
+            Self::Epochs => "epochs",
         })
     }
 
     /// The shelves whose values are counted in the digest: all that are read when a storage is
     /// opened, but the one that the digest is on.
-    const COUNTED: [Self; 7] = [
+    const COUNTED: [Self; 8] = [
         Self::Tables,
         Self::Counters,
         Self::Blocks,
@@ -93,7 +98,11 @@ impl Shelf {
         Self::Databases,
         Self::Views,
         Self::Retention,
+        Self::Epochs,
     ];
+
+    /// The shelves whose values are counted in the digest of keys.
+    const KEYS: [Self; 2] = [Self::Keys, Self::KeyPlaces];
 
     fn checksum(self, key: Key, value: &[u8]) -> u64 {
         let seed = key.0.rotate_left(32) ^ key.1 ^ ((self as u64) << 60);
@@ -147,8 +156,8 @@ fn unseal(shelf: Shelf, key: Key, bytes: &[u8]) -> Option<&[u8]> {
 pub(crate) struct Writes<'a> {
     pub(crate) transaction: &'a WriteTransaction,
     pub(crate) path: &'a Path,
-    /// The digest of the values as this transaction leaves them.
-    pub(crate) digest: Cell<u64>,
+    /// The digests of the values as this transaction leaves them.
+    pub(crate) digests: Cell<Digests>,
 }
 
 impl Writes<'_> {
@@ -192,10 +201,14 @@ impl Writes<'_> {
     }
 
     /// Removes all values of a table.
-    pub(crate) fn remove_all(&self, shelf: Shelf, table: u64) -> Result<(), Error> {
+    pub(crate) fn remove_all(&self, which: Shelf, table: u64) -> Result<(), Error> {
         let keys = (table, 0)..=(table, u64::MAX);
-        let mut shelf = self.open(shelf)?;
-        shelf.retain_in(keys, |_, _| false).map_err(|error| self.failed(error))
+        let mut shelf = self.open(which)?;
+        let drop_all = |_: Key, value: &[u8]| {
+            self.count(which, Some(value), None);
+            false
+        };
+        shelf.retain_in(keys, drop_all).map_err(|error| self.failed(error))
     }
 
     /// Reads one record, as this transaction leaves it.
@@ -215,10 +228,11 @@ impl Writes<'_> {
 
     /// Counts a value that went and one that came.
     fn count(&self, shelf: Shelf, old: Option<&[u8]>, new: Option<&[u8]>) {
-        if Shelf::COUNTED.contains(&shelf) {
-            let digest = self.digest.get();
-            self.digest.set(digest.wrapping_sub(seal_of(old)).wrapping_add(seal_of(new)));
+        let mut digests = self.digests.get();
+        if let Some(digest) = digests.of(shelf) {
+            *digest = digest.wrapping_sub(seal_of(old)).wrapping_add(seal_of(new));
         }
+        self.digests.set(digests);
     }
 
     fn open(&self, shelf: Shelf) -> Result<redb::Table<'_, Key, &'static [u8]>, Error> {
@@ -236,16 +250,52 @@ fn seal_of(value: Option<&[u8]>) -> u64 {
     seal.map_or(0, |seal| u64::from_le_bytes(*seal))
 }
 
-/// The digest of the values that are there.
-pub(crate) fn digest(transaction: &ReadTransaction, path: &Path) -> Result<u64, Error> {
-    let mut digest: u64 = 0;
-    for shelf in Shelf::COUNTED {
-        each_sealed(transaction, path, shelf, |_, value| {
-            digest = digest.wrapping_add(seal_of(Some(value)));
-            Ok(())
-        })?;
+/// Sums of the seals of values, so that none gets lost unseen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Digests {
+    /// Of everything that is read when a storage is opened.
+    pub(crate) values: u64,
+    /// Of the keys of appends.
+    pub(crate) keys: u64,
+}
+
+impl Digests {
+    /// The digest that a shelf counts in.
+    fn of(&mut self, shelf: Shelf) -> Option<&mut u64> {
+        if Shelf::COUNTED.contains(&shelf) {
+            Some(&mut self.values)
+        } else {
+            Shelf::KEYS.contains(&shelf).then_some(&mut self.keys)
+        }
     }
-    Ok(digest)
+
+    /// Those of the values that are there.
+    pub(crate) fn read(transaction: &ReadTransaction, path: &Path) -> Result<Self, Error> {
+        let mut digests = Self::default();
+        for shelf in Shelf::COUNTED.into_iter().chain(Shelf::KEYS) {
+            let Some(digest) = digests.of(shelf) else { continue };
+            each_sealed(transaction, path, shelf, |key, value| {
+                // Keys are not read otherwise when a storage is opened.
+                if Shelf::KEYS.contains(&shelf) && unseal(shelf, key, value).is_none() {
+                    return Err(not_as_written(path, shelf, key));
+                }
+                *digest = digest.wrapping_add(seal_of(Some(value)));
+                Ok(())
+            })?;
+        }
+        Ok(digests)
+    }
+
+    /// Whether these are the digests that a store says it has, as far as it says.
+    pub(crate) fn fit(self, marks: &Marks) -> bool {
+        marks.digest.is_none_or(|expected| expected == self.values)
+            && marks.keys_digest.is_none_or(|expected| expected == self.keys)
+    }
+
+    /// What a store says of these.
+    pub(crate) fn mark(self, marks: &mut Marks) {
+        (marks.digest, marks.keys_digest) = (Some(self.values), Some(self.keys));
+    }
 }
 
 /// Reads one record.

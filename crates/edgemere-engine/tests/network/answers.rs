@@ -21,6 +21,11 @@ const QUERIES: &[&str] = &[
     "select case when value > 500 then 'high' when value is null then 'none' else 'low' end as c, id \
      from readings where id % 97 = 0",
     "select 1 as one from readings where id < 50",
+    "select id, extract(epoch from (at - timestamp '2026-01-01 00:00:00')) as s from readings where id < 900",
+    "select id, note ~ '(1|2)+ of' as a, note ilike '%1_ OF%' as b from readings where note !~* 'X$'",
+    "select device, count(*) from readings where note not like '%9%of%' and regexp_like(note, 'o.') \
+     group by device",
+    "select x.name from devices x join devices y on x.name similar to y.name",
     // Aggregates.
     "select count(*) from readings",
     "select count(*), count(value), count(device), sum(n), avg(value), min(value), max(value) from readings",
@@ -316,4 +321,49 @@ async fn statements_are_validated_as_local_ones_are() {
     }
     let asked = cluster.ask("select 1 + 1 as two").await;
     assert_eq!(Answer::of(asked.query).await.unwrap().rows, [[2]]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn operators_whose_columns_have_widened() {
+    let cluster = Cluster::start(3).await;
+    let input = edgemere_engine::ingest::Input::Json;
+    let parts: [&[&[u8]]; 3] = [
+        &[br#"[{"k":1,"v":4},{"k":2,"v":5},{"k":3,"v":null}]"#],
+        // Began with whole numbers.
+        &[br#"[{"k":4,"v":4}]"#, br#"[{"k":5,"v":4.25},{"k":6,"v":-0.5}]"#],
+        &[br#"[{"k":7,"v":4.25}]"#],
+    ];
+    for (node, parts) in cluster.nodes.iter().zip(parts) {
+        for bytes in parts {
+            node.engine.put(DBMS, "sensor", input, bytes).await.unwrap();
+            node.engine.storage().settle_all().await.unwrap();
+        }
+    }
+    let whole =
+        br#"[{"k":1,"v":4.0},{"k":2,"v":5.0},{"k":3,"v":null},{"k":4,"v":4.0},{"k":5,"v":4.25},
+        {"k":6,"v":-0.5},{"k":7,"v":4.25}]"#;
+    cluster.whole.put(DBMS, "sensor", input, whole).await.unwrap();
+    let placed = |kind| {
+        let parts = cluster.nodes.iter().map(|node| node.part(None)).collect();
+        cluster.places.set("sensor", schema(&[("k", Kind::Int), ("v", kind)]), parts);
+    };
+    // A query node that has not heard of it must not cut fractions off.
+    placed(Kind::Int);
+    let asked = cluster.ask("select sum(v) from sensor").await;
+    let error = crate::chain(&Answer::of(asked.query).await.unwrap_err());
+    assert!(error.contains("operator-") && error.contains("ask again"), "{error}");
+    placed(Kind::Decimal);
+    for sql in [
+        "select k, v from sensor",
+        "select count(*), count(v), sum(v), avg(v), min(v), max(v) from sensor",
+        "select v, count(*) from sensor group by v",
+        "select k from sensor where v > 4",
+        "select k from sensor where v = 4",
+        "select k from sensor where v >= 4.25 and v < 4.5",
+        "select a.k, b.k from sensor a join sensor b on a.v = b.v",
+        "select k, v from sensor order by v desc, k limit 3",
+        "select distinct v from sensor",
+    ] {
+        assert_eq!(cluster.difference(sql, false).await, None, "{sql}");
+    }
 }

@@ -11,6 +11,7 @@ use crate::rows::{Split, readings, store};
 use crate::{Cluster, DBMS, until};
 use edgemere_engine::network::{Bound, Error, Operator, Part, State};
 use edgemere_engine::sql::{self, Scope};
+use edgemere_engine::storage::Reached;
 use tokio::net::TcpListener;
 
 /// Rows: a part is several batches.
@@ -271,7 +272,8 @@ async fn an_operator_that_is_not_what_the_ledger_says_is_no_whole_answer() {
     let position = cluster.nodes[2].engine.storage().position();
     assert!(position > 0);
     let meant = |node: &str, position: u64| {
-        let bound = Bound { node: node.to_owned(), position };
+        let reached = Reached { position, ..Reached::default() };
+        let bound = Bound { node: node.to_owned(), reached, accepted: 0 };
         let operator = Operator { bound: Some(Arc::new(bound)), ..right.clone() };
         cluster.places.change(|table| {
             table.parts[2] = Part { operators: vec![operator.clone()], rows: None };

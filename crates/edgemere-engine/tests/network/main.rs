@@ -8,10 +8,12 @@
 
 mod answer;
 mod answers;
+mod documented;
 mod edgelake;
 mod failures;
 mod generated;
 mod many;
+mod messages;
 mod node;
 mod plans;
 mod proxy;
@@ -36,6 +38,9 @@ use self::node::Node;
 /// The database of all tests.
 pub(crate) const DBMS: &str = "d";
 
+/// Another database, whose tables are placed as `office.NAME`.
+pub(crate) const OFFICE: &str = "office";
+
 /// What operators are there, and what they hold: as the ledger will tell it.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
@@ -54,15 +59,20 @@ impl Places {
 
 impl Placement for Places {
     fn databases(&self) -> Vec<String> {
-        vec![DBMS.to_owned()]
+        vec![DBMS.to_owned(), OFFICE.to_owned()]
     }
 
-    fn tables(&self, _: &str) -> Vec<String> {
-        self.tables.lock().unwrap().keys().cloned().collect()
+    fn tables(&self, dbms: &str) -> Vec<String> {
+        let tables = self.tables.lock().unwrap();
+        tables.keys().filter(|_| dbms == DBMS).cloned().collect()
     }
 
     fn table(&self, dbms: &str, table: &str) -> Option<Table> {
-        self.tables.lock().unwrap().get(table).filter(|_| dbms == DBMS).cloned()
+        let name = match dbms {
+            DBMS => table.to_owned(),
+            _ => format!("{dbms}.{table}"),
+        };
+        self.tables.lock().unwrap().get(&name).cloned()
     }
 }
 
@@ -109,6 +119,12 @@ pub(crate) fn impatient() -> Patience {
     }
 }
 
+/// Longer than any machine is busy.
+fn patient() -> Patience {
+    let long = Duration::from_secs(600);
+    Patience { connect: long, accept: long, ping: long, pong: long }
+}
+
 impl Cluster {
     /// So many operators, without tables.
     pub(crate) async fn start(operators: usize) -> Self {
@@ -119,14 +135,27 @@ impl Cluster {
         Self::of(nodes)
     }
 
+    /// The same, and nobody is given up because the machine is busy.
+    pub(crate) async fn start_patient(operators: usize) -> Self {
+        let mut nodes = Vec::new();
+        for number in 0..operators {
+            nodes.push(Node::start(number).await);
+        }
+        Self::with_patience(nodes, patient())
+    }
+
     /// These operators, without tables.
     pub(crate) fn of(nodes: Vec<Node>) -> Self {
+        Self::with_patience(nodes, impatient())
+    }
+
+    fn with_patience(nodes: Vec<Node>, patience: Patience) -> Self {
         let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let (whole, _) = Engine::open(folders[0].path()).unwrap();
         let (asking, _) = Engine::open(folders[1].path()).unwrap();
         let places = Arc::new(Places::default());
         let placement = Arc::clone(&places) as Arc<dyn Placement>;
-        let network = asking.sql().on_network(placement, Arc::new(node::Key), impatient());
+        let network = asking.sql().on_network(placement, Arc::new(node::Key), patience);
         Self { nodes, places, network, whole, _folders: folders }
     }
 

@@ -13,7 +13,7 @@ const EVENLY: Split = Split(&[1; OPERATORS]);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sixty_four_operators_answer_as_one() {
-    let cluster = Cluster::start(OPERATORS).await;
+    let cluster = Cluster::start_patient(OPERATORS).await;
     cluster.fill("readings", readings(20_000), EVENLY).await;
     cluster.fill("devices", devices(), EVENLY).await;
     for sql in [

@@ -48,7 +48,7 @@ impl Node {
         let (known, storage) = (id.clone(), engine.storage().clone());
         let own = move || {
             let (id, node) = (known.clone(), format!("node of {known}"));
-            Some(Own { id, node, position: storage.position() })
+            Some(Own { id, node, history: storage.history() })
         };
         let worker = Worker::new(Arc::new(own), engine.sql(), Arc::new(admit));
         let (threads, address) = serve(&worker, "127.0.0.1:0".parse().unwrap());

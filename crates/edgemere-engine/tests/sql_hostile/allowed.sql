@@ -31,3 +31,32 @@ select cast(n as varchar), n::float(2), s::ljust(10) from t
 select random() < 2, abs(-1), round(1.5), power(2, 10)
 select array_agg(n), string_agg(s, ',') from t
 select lpad(s, 5), rpad(s, 5) from t
+-- what tells about rows and queries, and runs nothing else
+show databases
+show tables
+show tables from e
+show tables like 't%'
+show columns from t
+show columns from e.t
+show views
+describe t
+desc "t"
+describe select n, count(*) from t group by n
+explain select * from t
+explain analyze select n, count(*) from t group by n
+explain verbose select * from t
+explain (analyze, verbose off) select n from t
+explain query plan select n from t
+explain with x as (select n from t) select * from x
+explain (select n from t)
+select * from information_schema.schemata
+select * from information_schema.tables
+select * from information_schema.columns where table_name = 't'
+select * exclude (s) from t
+select * except (n) from t
+select * replace (n + 1 as n) from t
+select row_id, * from t
+select * from generate_series(1, 3)
+with generate_series as (select 1) select * from generate_series(1, 3)
+select * from lateral generate_series(1, 3)
+select '{"a": [1]}' -> 'a' ->> 0 as x

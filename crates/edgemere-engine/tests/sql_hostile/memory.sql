@@ -53,3 +53,10 @@ select max(levenshtein(lpad(text, 9999, 'ab'), lpad(text, 9999, 'ba'))) from t
 select max(levenshtein(lpad(text, 200000, 'ab'), lpad(text, 200000, 'ba'))) from t
 select max(regexp_count(lpad(text, 60000, 'ab'), '((a|b)*a(a|b){60})')) from t
 select input_file_name() from t
+select a.value from generate_series(1, 1000000) a, generate_series(1, 1000000) b order by a.value
+select array_agg(a.value) from generate_series(1, 1000000) a, generate_series(1, 1000000) b
+select time_bucket_gapfill('1 second', to_timestamp(n), '1970-01-01', '1970-01-02') as t, locf(max(lpad(text, 1000000))) as x from t where n = 1 group by 1
+select time_bucket_gapfill('1 second', to_timestamp(n), '1970-01-01', '1970-01-02') as t, lpad(text, 100000) as k, count(*) from t where n < 5 group by 1, 2
+select time_bucket_gapfill('1 second', to_timestamp(0), '1970-01-01', '1970-01-02') as t, n, count(*) from t group by 1, 2
+select unnest(json_array_elements(concat('[', lpad(text, 60000, '1,'), '1]'))) from t
+select json_array_elements(concat('[1', lpad('', 60000, ',1'), ']')) from t

@@ -120,12 +120,9 @@ select * from csv('{canary}')
 select * from glob('/etc/*')
 select * from metadata_cache()
 select * from statistics_cache()
-select * from generate_series(1, 3)
 select * from range(1, 1000000000000)
-with generate_series as (select 1) select * from generate_series(1, 3)
 with read_csv as (select 1) select * from read_csv('{canary}')
 select * from table(generate_series(1, 3))
-select * from lateral generate_series(1, 3)
 select * from unnest(generate_series(1, 1000000000))
 select * from pg_read_file('{canary}')
 select * from dblink('host=127.0.0.1', 'select 1') as t(a int)
@@ -151,8 +148,6 @@ select range(1, 2000000000)
 select generate_series(1, 2000000000)
 select unnest(range(1, 2000000000))
 -- other databases and catalogs
-select * from information_schema.tables
-select * from information_schema.df_settings
 select * from edgemere.information_schema.tables
 select * from edgemere.d.t
 select * from datafusion.public.t
@@ -172,18 +167,36 @@ set role admin
 reset datafusion.execution.batch_size
 reset all
 show all
-show tables
-show columns from t
 show create table t
-show databases
 show functions
-describe t
-desc t
-explain select * from t
-explain analyze select * from t
-explain verbose select * from t
 explain insert into t values (1)
 explain analyze delete from t
+explain (analyze) insert into t values (1)
+explain analyze with x as (delete from t returning n) select * from x
+explain select * into u from t
+explain analyze select * from t for update
+explain explain select 1
+explain analyze explain select 1
+explain show tables
+explain select 1; drop table t
+explain analyze select * from '{canary}'
+explain copy t to '{new}'
+explain analyze create table u as select 1
+explain
+describe insert into t values (1)
+describe select * into u from t
+describe with x as (delete from t returning n) select * from x
+describe t; drop table t
+describe "{canary}"
+describe d.t.n.x
+show columns from "{canary}"
+show tables from "../d"
+show tables where exists (select 1)
+show tables; drop table t
+insert into information_schema.tables values ('x')
+delete from information_schema.columns
+drop table information_schema.tables
+select * from information_schema.df_settings
 analyze t
 analyze table t compute statistics
 pragma database_list

@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::Checking;
-use crate::file::form::{CasesForm, CommandForm, DetailedForm, EffectForm, HeadersForm, TypeForm};
+use super::{Checking, help};
+use crate::file::form::{
+    CasesForm, CommandForm, DetailedForm, EffectForm, HeadersForm, SubsetForm, TypeForm,
+};
 use crate::file::node::escape;
 use crate::template::kind::Kind;
 use crate::template::pieces::{Form, Piece, Pieces, Slot};
 use crate::template::scan::Wrong;
-use crate::template::{build, command, sql};
+use crate::template::{Subset, build, command, sql};
 use crate::words::unknown_hint;
 
 /// What the server knows of itself, and the command that tells it.
@@ -28,7 +30,9 @@ pub(super) struct Drafts {
     /// The argument that chooses among them.
     pub(super) argument: Option<String>,
     pub(super) destination: Option<Draft>,
-    pub(super) subset: bool,
+    /// Whether there are two: one for calls with the argument that it names, and one for others.
+    pub(super) is_by_presence: bool,
+    pub(super) subset: Subset,
     pub(super) timeout: Option<Duration>,
     pub(super) effect: EffectForm,
     pub(super) is_internal: bool,
@@ -43,6 +47,8 @@ pub(super) struct Draft {
     pub(super) is_written: bool,
     /// The value of the argument that chooses it.
     pub(super) case: Option<String>,
+    /// An argument that is there whenever this template is used, although it is not required.
+    pub(super) given: Option<&'static str>,
     pub(super) pieces: Pieces,
 }
 
@@ -66,11 +72,13 @@ pub(super) fn drafts(
     let (drafts, argument) = drafting.drafts()?;
     let headers = form.headers.as_ref();
     let destination = drafting.destination(headers);
+    let subset = drafting.subset(headers.and_then(|headers| headers.subset.as_ref()));
     Some(Drafts {
+        is_by_presence: argument.is_none() && drafts.len() > 1,
         drafts,
         argument,
         destination: destination?,
-        subset: headers.is_some_and(|headers| headers.subset),
+        subset: subset?,
         timeout: headers.and_then(|headers| headers.timeout).map(Duration::from_secs),
         effect: form.effect.unwrap_or(EffectForm::Read),
         is_internal: form.kind == Some(TypeForm::Internal),
@@ -109,7 +117,7 @@ impl Drafting<'_, '_> {
             }
             (["cases"], _, Some(cases), _) => self.cases(cases),
             (["sql"], .., Some(sql)) => self.sql(sql).map(one),
-            (["build_sql"], ..) => self.built().map(one),
+            (["build_sql"], ..) => self.built().map(|drafts| (drafts, None)),
             (["method"], ..) => self.internal().map(one),
             ([], ..) => {
                 let hint = "give a \"template\", \"cases\", a \"sql\" with its \"database\", or \
@@ -160,7 +168,8 @@ impl Drafting<'_, '_> {
         let pointer = format!("{}{key}", self.pointer);
         let pieces = command::compile(template, format, self.checking.surroundings);
         let pieces = self.compiled(&pointer, true, pieces)?;
-        Some(Draft { pointer, is_written: true, case: case.map(str::to_owned), pieces })
+        let case = case.map(str::to_owned);
+        Some(Draft { pointer, is_written: true, case, given: None, pieces })
     }
 
     fn compiled(
@@ -234,10 +243,12 @@ impl Drafting<'_, '_> {
         pieces.push(added(format!(" format = {format} ")));
         let range = 0..text.len();
         pieces.push(Piece::Slot(Slot { range, form: Form::Query { pieces: query?, at: Some(0) } }));
-        Some(Draft { pointer, is_written: true, case: None, pieces: Pieces(pieces) })
+        let pieces = Pieces(pieces);
+        Some(Draft { pointer, is_written: true, case: None, given: None, pieces })
     }
 
-    fn built(&mut self) -> Option<Draft> {
+    /// One template, or one for a whole SELECT before it where the arguments have such.
+    fn built(&mut self) -> Option<Vec<Draft>> {
         let lacking = build::REQUIRED.iter().filter(|name| !self.properties.contains_key(**name));
         let lacking: Vec<_> = lacking.copied().collect();
         if !lacking.is_empty() {
@@ -246,13 +257,43 @@ impl Drafting<'_, '_> {
             return None;
         }
         let template = build::template(self.properties, self.query_format());
-        self.unwritten("build_sql", &template)
+        let mut built = self.unwritten("build_sql", &template)?;
+        if !self.properties.contains_key(build::WHOLE) {
+            return Some(vec![built]);
+        }
+        // Without a whole SELECT the table must be there.
+        built.given = Some(build::TABLE);
+        let template = build::whole(self.properties, self.query_format());
+        let whole = self.unwritten("build_sql", &template)?;
+        let (case, given) = (Some(build::WHOLE.to_owned()), Some(build::WHOLE));
+        Some(vec![Draft { case, given, ..whole }, built])
+    }
+
+    /// None is that it is wrong.
+    fn subset(&mut self, form: Option<&SubsetForm>) -> Option<Subset> {
+        let text = match form {
+            None => return Some(Subset::Always(false)),
+            Some(SubsetForm::Always(always)) => return Some(Subset::Always(*always)),
+            Some(SubsetForm::Argument(text)) => text,
+        };
+        let name = text.trim().strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+        let property = name.and_then(|name| self.properties.get(name));
+        match (name, property.and_then(|property| property.get("type"))) {
+            (Some(name), Some(kind)) if kind == "boolean" => {
+                Some(Subset::Argument(name.to_owned()))
+            }
+            _ => {
+                let hint = "write true, false, or an argument of type boolean as \"{subset}\"";
+                self.wrong("headers/subset", "this says neither yes nor no", Some(hint.into()));
+                None
+            }
+        }
     }
 
     fn query_format(&self) -> &str {
         let usual = match self.form.response_parser {
-            Some(_) => PARSED_FORMAT,
-            None => ROWS_FORMAT,
+            Some(_) if !self.form.gives_objects() => PARSED_FORMAT,
+            _ => ROWS_FORMAT,
         };
         self.form.format.as_deref().unwrap_or(usual)
     }
@@ -263,7 +304,8 @@ impl Drafting<'_, '_> {
         match known {
             Some((_, template)) => self.unwritten("method", template),
             None => {
-                let names: Vec<String> = INTERNAL.iter().map(|(n, _)| (*n).to_owned()).collect();
+                let names = INTERNAL.iter().map(|(name, _)| *name).chain([help::METHOD]);
+                let names: Vec<String> = names.map(str::to_owned).collect();
                 let message = format!("nothing internal is called \"{method}\"");
                 self.wrong("method", message, unknown_hint(&method, &names, "method"));
                 None
@@ -276,7 +318,7 @@ impl Drafting<'_, '_> {
         let pointer = format!("{}/{key}", self.pointer);
         let pieces = command::compile(template, None, self.checking.surroundings);
         let pieces = self.compiled(&pointer, false, pieces)?;
-        Some(Draft { pointer, is_written: false, case: None, pieces })
+        Some(Draft { pointer, is_written: false, case: None, given: None, pieces })
     }
 
     /// None is that it is wrong.

@@ -5,6 +5,7 @@
 //! of their clauses), `parser` and `icons`.
 
 mod command;
+mod help;
 mod icons;
 mod interpreter;
 mod parser;
@@ -28,6 +29,7 @@ pub(crate) fn check(files: Files) -> Result<Contents, Problems> {
     let mut problems = Vec::new();
     let mut contents = Contents {
         testing: false,
+        instructions: None,
         tools: Vec::new(),
         toolsets: Vec::new(),
         prompts: Vec::new(),
@@ -40,11 +42,15 @@ pub(crate) fn check(files: Files) -> Result<Contents, Problems> {
             Checking { file, surroundings: &files.surroundings, problems: Vec::new() };
         checking.version(&file.form);
         contents.testing |= file.form.testing;
+        // The file itself comes after those that it includes.
+        let own = file.form.instructions.as_deref().map(str::trim).filter(|text| !text.is_empty());
+        contents.instructions = own.map(str::to_owned).or(contents.instructions.take());
         contents.tools.extend(tool::tools(&mut checking));
         contents.prompts.extend(rest::prompts(&mut checking));
         contents.resources.extend(rest::resources(&mut checking));
         problems.append(&mut checking.problems);
     }
+    help::fill(&mut contents.tools, contents.instructions.as_deref());
     problems.extend(rest::twice(&files.files));
     let toolsets = rest::toolsets(&files.files, &mut problems);
     for tool in &mut contents.tools {

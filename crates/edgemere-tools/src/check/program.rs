@@ -163,7 +163,7 @@ fn words(
     for (index, word) in words.iter().enumerate() {
         let pointer = format!("{pointer}/args/{index}");
         let pieces = word.pieces.clone();
-        let draft = Draft { pointer, is_written: true, case: None, pieces };
+        let draft = Draft { pointer, is_written: true, case: None, given: None, pieces };
         is_well &= trial::holes(checking, &draft, known);
     }
     is_well.then_some(words)

@@ -5,16 +5,26 @@ use serde_json::{Map, Value, json};
 use super::Checking;
 use crate::arguments::{Arguments, compile};
 use crate::file::form::ToolForm;
+use crate::template::build;
 use crate::words::Wrong;
 
-/// The schema of a tool's arguments, complete, and the arguments by it.
-pub(super) fn input(
-    checking: &mut Checking<'_>,
-    pointer: &str,
-    form: &ToolForm,
-) -> Option<(Map<String, Value>, Arguments)> {
+/// The schemas of a tool's arguments, complete.
+pub(super) struct Input {
+    /// What agents are shown.
+    pub(super) listed: Map<String, Value>,
+    /// What is taken: all of that, and what a file of EdgeLake's does not list.
+    pub(super) accepted: Map<String, Value>,
+    pub(super) arguments: Arguments,
+}
+
+/// The schemas of a tool's arguments, and the arguments by them.
+pub(super) fn input(checking: &mut Checking<'_>, pointer: &str, form: &ToolForm) -> Option<Input> {
     let pointer = format!("{pointer}/input_schema");
-    let mut schema = form.input_schema.clone().unwrap_or_default();
+    let (is_built, is_edgelake) = form.builds_sql();
+    let mut schema = match &form.input_schema {
+        None if is_built => build::schema(),
+        schema => schema.clone().unwrap_or_default(),
+    };
     is_object(checking, &pointer, &schema)?;
     let properties =
         schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -32,14 +42,28 @@ pub(super) fn input(
     if required.is_empty() {
         schema.shift_remove("required");
     }
-    if checking.file.source.is_proven {
-        let arguments = Arguments::of_proven(&schema);
-        return Some((schema, arguments));
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.values_mut().for_each(typed);
     }
-    match Arguments::of(&schema) {
+    let listed = schema.clone();
+    if let (true, Some(Value::Object(properties))) = (is_edgelake, schema.get_mut("properties")) {
+        for (name, property) in build::arguments() {
+            match form.input_schema {
+                // Its builder takes more than is listed.
+                None => properties.insert(name, property),
+                Some(_) => Some(properties.entry(name).or_insert(property).clone()),
+            };
+        }
+    }
+    let accepted = schema;
+    if checking.file.source.is_proven {
+        let arguments = Arguments::of_proven(&accepted);
+        return Some(Input { listed, accepted, arguments });
+    }
+    match Arguments::of(&accepted) {
         Ok(arguments) => {
             defaults_fit(checking, &pointer, &properties);
-            Some((schema, arguments))
+            Some(Input { listed, accepted, arguments })
         }
         Err(faults) => {
             for fault in faults {
@@ -51,6 +75,21 @@ pub(super) fn input(
             }
             None
         }
+    }
+}
+
+/// Gives words to choose from their type: some clients refuse an "enum" without one.
+fn typed(schema: &mut Value) {
+    let Value::Object(schema) = schema else { return };
+    let words = schema.get("enum").and_then(Value::as_array);
+    let is_text =
+        words.is_some_and(|words| !words.is_empty() && words.iter().all(Value::is_string));
+    if is_text && !schema.contains_key("type") {
+        schema.insert("type".into(), json!("string"));
+    }
+    schema.get_mut("items").into_iter().for_each(typed);
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.values_mut().for_each(typed);
     }
 }
 

@@ -5,15 +5,16 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::command::{Draft, Drafts, drafts};
+use super::schema::Input;
 use super::trial::{self, Known};
-use super::{Checking, icons, parser, program, schema};
+use super::{Checking, help, icons, parser, program, schema};
 use crate::file::form::{
     AnnotationsForm, CommandForm, DetailedForm, EffectForm, LimitsForm, ToolForm,
 };
 use crate::parser::{Parser, Wanted};
 use crate::template::line::Line;
-use crate::template::{Choice, Plan, Template};
-use crate::tool::{Annotations, Kind, Limits, Tool, Work};
+use crate::template::{Choice, Plan, Subset, Template};
+use crate::tool::{Annotations, Kind, Limits, RowShape, Tool, Work};
 
 /// The tools of a file.
 pub(super) fn tools(checking: &mut Checking<'_>) -> Vec<Tool> {
@@ -25,17 +26,19 @@ pub(super) fn tools(checking: &mut Checking<'_>) -> Vec<Tool> {
 fn tool(checking: &mut Checking<'_>, index: usize, form: &ToolForm) -> Option<Tool> {
     let pointer = format!("/tools/{index}");
     checking.name(&format!("{pointer}/name"), &form.name);
-    if form.description.trim().is_empty() {
+    let description = form.description.as_deref().map(str::trim);
+    if description == Some("") {
         let hint = Some("say what it does and when to choose it".to_owned());
         checking.wrong(&format!("{pointer}/description"), "the description is empty", hint);
     }
     let input = schema::input(checking, &pointer, form);
     let output_schema = schema::output(checking, &pointer, form);
     let (key, command) = of_command(checking, &pointer, form)?;
-    let (input_schema, arguments) = input?;
-    let known = Schema::of(&input_schema);
+    let Input { listed: input_schema, accepted, arguments } = input?;
+    let known = Schema::of(&accepted);
     let command_pointer = format!("{pointer}/{key}");
     let draft = match program::form(command) {
+        _ if help::is_help(command) => Some(Drafted::Text),
         Some(form) => {
             program::line(checking, &command_pointer, form, known.as_known()).map(Drafted::Program)
         }
@@ -53,11 +56,13 @@ fn tool(checking: &mut Checking<'_>, index: usize, form: &ToolForm) -> Option<To
             (Work::Command(plan), kind)
         }
         Drafted::Program(line) => (Work::Program(line), Kind::Cli),
+        // It is filled in when all tools are known.
+        Drafted::Text => (Work::Text(Value::Null), Kind::Internal),
     };
     Some(Tool {
         name: form.name.clone(),
         title: form.title.clone(),
-        description: form.description.trim().to_owned(),
+        description: description.map_or_else(|| of_name(form), str::to_owned),
         input_schema,
         output_schema,
         annotations,
@@ -69,13 +74,24 @@ fn tool(checking: &mut Checking<'_>, index: usize, form: &ToolForm) -> Option<To
         arguments,
         work,
         parser,
+        row_shape: match command {
+            CommandForm::Detailed(form) if form.gives_objects() => RowShape::Objects,
+            _ => RowShape::Lists,
+        },
     })
+}
+
+/// The description of a tool that has none.
+fn of_name(form: &ToolForm) -> String {
+    form.title.clone().unwrap_or_else(|| form.name.replace(['_', '-'], " "))
 }
 
 /// What a tool does, by its form.
 enum Drafted {
     Command(Box<Drafts>),
     Program(Line),
+    /// It answers with a text that is known before.
+    Text,
 }
 
 impl Drafted {
@@ -85,9 +101,12 @@ impl Drafted {
             Self::Command(drafts) => {
                 let templates = drafts.drafts.iter().chain(&drafts.destination);
                 let mut uses = templates.flat_map(|draft| draft.pieces.uses());
-                uses.any(|one| one.name == name) || drafts.argument.as_deref() == Some(name)
+                uses.any(|one| one.name == name)
+                    || drafts.argument.as_deref() == Some(name)
+                    || matches!(&drafts.subset, Subset::Argument(argument) if argument == name)
             }
             Self::Program(line) => line.uses(name),
+            Self::Text => false,
         }
     }
 }
@@ -135,6 +154,9 @@ fn of_parser(
     properties: &Map<String, Value>,
 ) -> Option<Parser> {
     let CommandForm::Detailed(detailed) = form else { return None };
+    if detailed.gives_objects() {
+        return None;
+    }
     let DetailedForm { response_parser: Some(form), .. } = detailed.as_ref() else { return None };
     parser::parser(checking, &format!("{pointer}/response_parser"), form, properties)
 }
@@ -180,7 +202,7 @@ pub(super) fn plan(
         _ => Kind::Command,
     };
     let destination = drafts.destination.as_ref().map(|draft| draft.pieces.clone());
-    let (subset, timeout) = (drafts.subset, drafts.timeout);
+    let (subset, timeout) = (drafts.subset.clone(), drafts.timeout);
     Some((Plan { choice, destination, subset, timeout }, kind))
 }
 
@@ -197,6 +219,11 @@ fn choice(checking: &mut Checking<'_>, drafts: &Drafts, known: Known<'_>) -> Opt
         tried.push(template.map(|template| (case.clone().unwrap_or_default(), template)));
     }
     let mut tried = tried.into_iter().collect::<Option<Vec<_>>>()?;
+    if drafts.is_by_presence {
+        let (_, without) = tried.pop()?;
+        let (argument, with) = tried.pop()?;
+        return Some(Choice::Given { argument, with, without });
+    }
     match &drafts.argument {
         Some(argument) => Some(Choice::Cases { argument: argument.clone(), when: tried }),
         None => tried.pop().map(|(_, template)| Choice::One(template)),
@@ -213,6 +240,7 @@ fn annotations(
     let (effect, is_program) = match draft {
         Drafted::Command(drafts) => (drafts.effect, false),
         Drafted::Program(line) => (line.effect, true),
+        Drafted::Text => (EffectForm::Read, false),
     };
     let reads = effect == EffectForm::Read;
     if is_program && !reads && form.read_only_hint == Some(true) {

@@ -112,7 +112,9 @@ impl Trial<'_> {
                 self.wrong(Some(one.range), message, hint);
                 continue;
             };
-            if !one.is_optional && !self.known.is_always_given(one.name) {
+            let is_given =
+                self.known.is_always_given(one.name) || self.draft.given == Some(one.name);
+            if !one.is_optional && !is_given {
                 let message = format!("\"{}\" is not always given", one.name);
                 let hint = "put it in [[ … ]], give it a default, or require it".to_owned();
                 self.wrong(Some(one.range.clone()), message, Some(hint));
@@ -249,7 +251,8 @@ impl Trial<'_> {
                     let at = at.start.checked_sub(before)?..at.end.saturating_sub(before);
                     printed.origin(&at)
                 });
-                let hint = self.word_hint(&error, text).or_else(|| error.hint());
+                let hint = self.word_hint(&error, text);
+                let hint = hint.or_else(|| error.hint().map(|hint| hint.to_string()));
                 self.wrong(range, format!("not a command: {error}"), hint);
                 None
             }

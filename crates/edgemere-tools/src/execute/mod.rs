@@ -71,7 +71,7 @@ impl Executor {
             if failure.kind == Kind::Internal {
                 tracing::error!(tool = tool.name, error = failure.message, "a tool failed");
             }
-            Outcome::error(failure.text())
+            Outcome::error(in_arguments(failure).text())
         });
         Testing { tool: &tool.name, is_on: is_testing }.answered(&outcome);
         outcome
@@ -112,6 +112,10 @@ impl Executor {
         let bound = match ready {
             Ready::Command(bound) => bound,
             Ready::Program(bound) => return self.program(tool, call, *bound, testing).await,
+            Ready::Answer(answer) => {
+                let provenance = Provenance::of_node(self.commands.node_name(), Duration::ZERO);
+                return Ok(value::outcome(answer, Budget::of(&tool.limits), &provenance));
+            }
         };
         testing.bound(&bound);
         let command = checked(&bound)?;
@@ -127,8 +131,8 @@ impl Executor {
             false => Wanted::Page(budget),
         };
         match self.commands.answer(&request, wanted).await? {
-            Answer::Rows(rows) => self.rows(call, &request, *rows, wanted).await,
-            Answer::Given(given) => given.outcome(),
+            Answer::Rows(rows) => self.rows(tool, call, &request, *rows, wanted).await,
+            Answer::Given(given) => given.outcome(tool.row_shape),
             Answer::Events(events) => {
                 streamed::from_afar(events, call, self.commands.node_name()).await
             }
@@ -163,21 +167,23 @@ impl Executor {
         let sources = reply.sources.clone();
         let reply = reply.into_value().await?;
         testing.replied(&reply);
+        let provenance =
+            Provenance::of_sources(sources, self.commands.node_name(), started.elapsed())
+                .with_ledger(self.commands.ledger_age())
+                .named_by(&reply);
         let answer = match tool.parser() {
             Some(parser) => parser
                 .apply(reply, &bound.arguments)
                 .map_err(|error| Failure::new(Kind::Input, error.to_string(), None))?,
             None => reply,
         };
-        let node = self.commands.node_name();
-        let provenance = Provenance::of_sources(sources, node, started.elapsed())
-            .with_ledger(self.commands.ledger_age());
         Ok(value::outcome(answer, Budget::of(&tool.limits), &provenance))
     }
 
     /// The rows of a query: the first of them, or all as they come.
     async fn rows(
         &self,
+        tool: &Tool,
         call: &Call,
         request: &Request,
         mut rows: ResultRows,
@@ -196,8 +202,14 @@ impl Executor {
             Wanted::Page(budget) => budget,
         };
         let page = progress::told(call, &mut rows, budget).await?;
-        Given::of(rows, page, request, self.commands.as_ref()).outcome()
+        Given::of(rows, page, request, self.commands.as_ref()).outcome(tool.row_shape)
     }
+}
+
+/// A failure whose next step is told as an argument, and not as a condition of a command.
+fn in_arguments(failure: Failure) -> Failure {
+    let hint = failure.hint.map(|hint| hint.replace("subset = true", "subset: true"));
+    Failure { hint, ..failure }
 }
 
 /// How long a call of a tool may take.

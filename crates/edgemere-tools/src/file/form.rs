@@ -15,6 +15,10 @@ pub(crate) struct FileForm {
     /// The version of this form: 1.0.
     #[serde(default)]
     pub(crate) version: Option<Version>,
+    /// What agents are told of the server before they call anything: where to begin, and what holds for
+    /// all tools. A sentence that names a tool which is not served is left out.
+    #[serde(default)]
+    pub(crate) instructions: Option<String>,
     /// Logs every call: its arguments, its command, the raw reply and the answer.
     #[serde(default)]
     pub(crate) testing: bool,
@@ -53,12 +57,15 @@ pub(crate) struct ToolForm {
     /// What people are shown instead of the name.
     #[serde(default)]
     pub(crate) title: Option<String>,
-    /// What it does, and when to choose it: all that a model knows of it.
-    pub(crate) description: String,
+    /// What it does, and when to choose it: all that a model knows of it. Without one it is made of the
+    /// name.
+    #[serde(default)]
+    pub(crate) description: Option<String>,
     /// What it does: a command with {arguments} in it, or more about it.
     #[serde(default)]
     pub(crate) command: Option<CommandForm>,
-    /// The same as "command".
+    /// The same as "command", for files that were written for EdgeLake: with "build_sql" it takes all
+    /// arguments that the builder knows, also those that the input_schema does not list.
     #[serde(default)]
     pub(crate) edgelake_command: Option<CommandForm>,
     /// The JSON Schema of its arguments.
@@ -139,7 +146,9 @@ pub(crate) struct DetailedForm {
     #[serde(default)]
     pub(crate) database: Option<String>,
     /// Builds the SELECT of the arguments database, table, select, where, group_by, having, order_by,
-    /// limit, offset, include_tables and extend_fields: those that the input_schema has.
+    /// limit, offset, include_tables and extend_fields: those that the input_schema has, and all when
+    /// there is no input_schema. Without a limit there are 100 rows. The argument sql, if the
+    /// input_schema has it, is a whole SELECT in the place of all of them.
     #[serde(default)]
     pub(crate) build_sql: bool,
     /// The format of the reply, where the template says none.
@@ -211,13 +220,24 @@ pub(crate) struct HeadersForm {
     /// {arguments} in it.
     #[serde(default)]
     pub(crate) destination: Option<String>,
-    /// Whether the answers of some nodes will do when others do not answer.
+    /// Whether the answers of some nodes will do when others do not answer: true, false, or the
+    /// argument that says so, as "{subset}".
     #[serde(default)]
-    pub(crate) subset: bool,
+    pub(crate) subset: Option<SubsetForm>,
     /// How many seconds each node has.
     #[serde(default)]
     #[schemars(range(min = 1, max = 3600))]
     pub(crate) timeout: Option<u64>,
+}
+
+/// Whether the answers of some nodes will do.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum SubsetForm {
+    /// Always, or never.
+    Always(bool),
+    /// As an argument says: "{subset}".
+    Argument(String),
 }
 
 /// What a command does.
@@ -391,7 +411,35 @@ pub(crate) struct ResourceForm {
     pub(crate) icons: Vec<IconForm>,
 }
 
+impl ParserForm {
+    /// Whether it picks all rows out of the reply of a query and leaves them as they are.
+    pub(crate) fn is_all_rows(&self) -> bool {
+        let is_plain = self.filter.is_none() && self.map.is_none() && !self.unique && !self.sort;
+        is_plain && ["$.Query", "$.Query[*]"].contains(&self.extract_path.trim())
+    }
+}
+
+impl DetailedForm {
+    /// Whether its rows can be given page by page, an object each: it is a query in no other format, and
+    /// nothing but its rows is wanted.
+    pub(crate) fn gives_objects(&self) -> bool {
+        let is_query = self.build_sql || self.sql.is_some();
+        let is_rows = self.response_parser.as_ref().is_some_and(ParserForm::is_all_rows);
+        is_query && is_rows && self.format.is_none()
+    }
+}
+
 impl ToolForm {
+    /// Whether its SQL is built of its arguments, and whether that is so in a file for EdgeLake.
+    pub(crate) fn builds_sql(&self) -> (bool, bool) {
+        let (key, command) = self.command();
+        let is_built = match command {
+            Some(CommandForm::Detailed(form)) => form.build_sql && form.kind != Some(TypeForm::Cli),
+            _ => false,
+        };
+        (is_built, is_built && key == "edgelake_command")
+    }
+
     /// The command, and the key that it stands under. One of both is there once it is checked.
     pub(crate) fn command(&self) -> (&'static str, Option<&CommandForm>) {
         match (&self.command, &self.edgelake_command) {

@@ -48,7 +48,8 @@ pub(super) async fn columns(
     name: &TableName,
 ) -> Result<Value, Failure> {
     let (database, table) = (words::quoted(&name.database), words::quoted(&name.table));
-    let command =
-        format!("get columns where dbms = {database} and table = {table} and format = mcp");
+    let command = format!(
+        "get columns where dbms = {database} and table = {table} and sys_col = false and format = mcp"
+    );
     ask(commands, principal, &command, None).await
 }

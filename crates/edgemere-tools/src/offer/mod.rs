@@ -58,11 +58,19 @@ impl Offer {
         let planned = Planned::of(toolbox, &self.executor).await?;
         let toolbox = Arc::new(toolbox.clone());
         let mut catalog = Catalog::new();
+        if let Some(instructions) = toolbox.instructions() {
+            catalog = catalog.instructions(instructions);
+        }
         for index in 0..toolbox.tools().len() {
             catalog = tools::add(catalog, &toolbox, index, &planned, &self.executor);
         }
+        let is_offered = |name: &&String| {
+            let tool = toolbox.tools().iter().find(|tool| tool.name == **name);
+            tool.is_none_or(|tool| tools::can_work(tool, &self.executor))
+        };
         for toolset in toolbox.toolsets() {
-            catalog = catalog.toolset(&toolset.name, &toolset.tools);
+            let offered = toolset.tools.iter().filter(is_offered);
+            catalog = catalog.toolset(&toolset.name, offered);
         }
         for index in 0..toolbox.prompts().len() {
             catalog = prompts::add(catalog, &toolbox, index);

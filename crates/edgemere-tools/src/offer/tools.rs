@@ -39,6 +39,9 @@ pub(super) fn add(
     executor: &Executor,
 ) -> Catalog {
     let Some(tool) = toolbox.tools().get(index) else { return catalog };
+    if !can_work(tool, executor) {
+        return catalog;
+    }
     let described = mcp_serve::Tool {
         title: tool.title.clone(),
         input_schema: tool.input_schema.clone(),
@@ -49,6 +52,15 @@ pub(super) fn add(
     };
     let (toolbox, executor) = (Arc::clone(toolbox), executor.clone());
     catalog.tool(described, Offered { toolbox, index, executor })
+}
+
+/// Whether the node has one of the commands of a tool.
+pub(super) fn can_work(tool: &Tool, executor: &Executor) -> bool {
+    let (node, principal) = (executor.commands(), executor.principal());
+    match &tool.work {
+        Work::Command(plan) => plan.commands().iter().any(|name| node.has(name, principal)),
+        _ => true,
+    }
 }
 
 /// Only what differs from what clients take for granted: each word is in every agent's context.
@@ -63,14 +75,13 @@ fn annotations(tool: &Tool) -> Annotations {
     }
 }
 
-/// The schema of a tool's answers: of rows their columns, where these are known. Of values nothing is
-/// known, which needs no words but where a parser makes them.
+/// The schema of a tool's answers, where the columns of its rows are known. Of all others it would say
+/// nothing that an agent does not see in the first answer, and every word is in every agent's context.
 fn output_schema(tool: &Tool, planned: &Planned) -> Option<Map<String, Value>> {
     match (tool.parser(), &tool.work) {
-        (Some(_), _) => Some(schema::value()),
         (None, Work::Command(plan)) if plan.answers() == Answers::Rows => {
-            Some(schema::rows(planned.columns(&tool.name)))
+            planned.columns(&tool.name).map(schema::rows)
         }
-        (None, _) => None,
+        _ => None,
     }
 }

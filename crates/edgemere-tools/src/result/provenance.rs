@@ -37,9 +37,13 @@ impl Provenance {
         if shares.is_empty() {
             return Self::of_node(node, time);
         }
-        // An operator that has not ended has read at least what it sent.
-        let rows_scanned = shares.iter().map(|share| share.rows_read.max(share.rows)).sum();
-        let rows_scanned = Some(rows_scanned);
+        // An operator that has not ended has read at least what it sent. One that has may have sent
+        // more than it read: the count of no rows is a row.
+        let scanned = |share: &Share| match share.has_told_read {
+            true => share.rows_read,
+            false => share.rows,
+        };
+        let rows_scanned = Some(shares.iter().map(scanned).sum());
         let mut provenance = Self { time, rows_scanned, is_of_network: true, ..Self::default() };
         // In the order of their names: the same question has the same answer.
         let mut shares: Vec<_> = shares.iter().collect();
@@ -77,6 +81,21 @@ impl Provenance {
                 }
             }
         }
+    }
+
+    /// With the nodes that a reply names itself: `nodes` that answered, and `missing` that did not.
+    pub(crate) fn named_by(self, reply: &Value) -> Self {
+        let list = |key: &str| reply.get(key).and_then(Value::as_array).into_iter().flatten();
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let answered: Vec<String> = list("nodes").filter_map(text).collect();
+        let missing: Vec<String> =
+            list("missing").filter_map(|one| text(one.get("node")?)).collect();
+        if answered.is_empty() && missing.is_empty() {
+            return self;
+        }
+        let mut asked = [answered.clone(), missing.clone()].concat();
+        asked.sort();
+        Self { asked, answered, missing, ..self }
     }
 
     /// With the number of rows that were read of this node's tables, where operators told none.
@@ -117,9 +136,15 @@ impl Provenance {
     pub(crate) fn to_value(&self) -> Value {
         let milliseconds = (self.time.as_secs_f64() * 10_000.0).round() / 10.0;
         let mut told = Map::new();
-        told.insert("asked".into(), names(&self.asked));
+        // Of a whole answer who gave it is all that there is to say: a LIMIT may be full before others
+        // were needed.
+        if !self.missing.is_empty() {
+            told.insert("asked".into(), names(&self.asked));
+        }
         told.insert("answered".into(), names(&self.answered));
-        told.insert("missing".into(), names(&self.missing));
+        if !self.missing.is_empty() {
+            told.insert("missing".into(), names(&self.missing));
+        }
         self.rows_scanned.map(|rows| told.insert("rows_scanned".into(), rows.into()));
         told.insert("time_ms".into(), json!(milliseconds));
         self.ledger.map(|ledger| told.insert("ledger_age_s".into(), ledger.seconds.into()));
@@ -142,7 +167,42 @@ fn names(names: &[String]) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use edgemere_command::network::Operator;
+
     use super::*;
+
+    #[test]
+    fn an_operator_that_read_nothing_scanned_nothing() {
+        let share = |rows_read, has_told_read| Share {
+            operator: Operator::default(),
+            state: State::Done,
+            rows: 1,
+            bytes: 8,
+            rows_read,
+            has_told_read,
+            time: Duration::ZERO,
+            error: None,
+        };
+        let scanned = |shares: &[Share]| {
+            Provenance::of_operators(shares, "n".into(), Duration::ZERO).rows_scanned
+        };
+        // The count of no rows is a row.
+        assert_eq!(scanned(&[share(0, true), share(20, true)]), Some(20));
+        // Who has not told has read what it sent, at least.
+        assert_eq!(scanned(&[share(0, false), share(20, true)]), Some(21));
+    }
+
+    #[test]
+    fn a_reply_that_names_its_nodes_is_no_answer_of_this_one_alone() {
+        let own = || Provenance::of_node("q".into(), Duration::ZERO);
+        let reply = json!({ "nodes": ["b"], "missing": [{ "node": "a", "error": "away" }] });
+        let told = own().named_by(&reply).to_value();
+        assert_eq!((&told["asked"], &told["answered"]), (&json!(["a", "b"]), &json!(["b"])));
+        assert_eq!((&told["missing"], &told["complete"]), (&json!(["a"]), &json!(false)));
+        for other in [json!(["a"]), json!({ "nodes": { "a": 1 } }), json!("text")] {
+            assert_eq!(own().named_by(&other), own(), "{other}");
+        }
+    }
 
     #[test]
     fn an_answer_by_an_old_ledger_is_not_called_complete() {
@@ -153,7 +213,7 @@ mod tests {
         let (young, old) = (of(900), of(901));
         assert_eq!((&young["complete"], &young["ledger_age_s"]), (&json!(true), &json!(900)));
         assert_eq!(young.get("incomplete_because"), None);
-        assert_eq!((&old["complete"], &old["missing"]), (&json!(false), &json!([])));
+        assert_eq!((&old["complete"], old.get("missing")), (&json!(false), None));
         assert!(old["incomplete_because"].as_str().unwrap().contains("901 s old"));
         // What the node knows itself is as it is.
         let own = Provenance::of_node("n".into(), Duration::ZERO);

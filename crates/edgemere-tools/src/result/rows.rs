@@ -6,13 +6,14 @@ use std::time::Duration;
 use edgemere_command::Request;
 use edgemere_command::results::{Page, ResultRows};
 use edgemere_command::sync::LedgerAge;
-use mcp_serve::{Link, Outcome};
+use mcp_serve::{Content, Link, Outcome};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::{Provenance, TEXT_BYTES_MAX};
 use crate::commands::{Commands, Failure};
+use crate::tool::RowShape;
 
 /// How many rows the text has when all of them would be too long for it.
 const TEXT_ROWS: usize = 20;
@@ -83,7 +84,7 @@ impl Given {
     }
 
     /// The answer.
-    pub(crate) fn outcome(self) -> Result<Outcome, Failure> {
+    pub(crate) fn outcome(self, shape: RowShape) -> Result<Outcome, Failure> {
         let provenance = self.provenance();
         let count = self.rows.len();
         let rows = self.rows.iter().map(|row| serde_json::from_str(row.get()));
@@ -91,14 +92,25 @@ impl Given {
             Failure::new(edgemere_command::Kind::Internal, error.to_string(), None)
         })?;
         let mut answer = Map::new();
-        answer.insert("columns".into(), json!(self.columns));
-        answer.insert("rows".into(), Value::Array(rows));
+        match shape {
+            RowShape::Lists => {
+                answer.insert("columns".into(), json!(self.columns));
+                answer.insert("rows".into(), Value::Array(rows));
+            }
+            RowShape::Objects => {
+                let rows = rows.into_iter().map(|row| object(&self.columns, row));
+                answer.insert("result".into(), rows.collect());
+            }
+        }
         answer.insert("row_count".into(), count.into());
         answer.insert("truncated".into(), self.has_more.into());
         self.cursor.map(|cursor| answer.insert("next_cursor".into(), cursor.into()));
         self.note.map(|note| answer.insert("note".into(), note.into()));
         answer.insert("provenance".into(), provenance.to_value());
-        let outcome = Outcome::text(text(&answer));
+        let outcome = match (shape, &answer) {
+            (RowShape::Lists, answer) => Outcome::text(text(answer)),
+            (RowShape::Objects, answer) => objects(answer),
+        };
         let outcome = match &self.link {
             Some(link) => outcome.link(whole(link)),
             None => outcome,
@@ -120,6 +132,27 @@ impl Given {
             is_of_network: self.ledger_age_s.is_some(),
         }
     }
+}
+
+/// A row as an object.
+fn object(columns: &[String], row: Value) -> Value {
+    let values = match row {
+        Value::Array(values) => values,
+        other => vec![other],
+    };
+    Value::Object(columns.iter().cloned().zip(values).collect())
+}
+
+/// Rows as EdgeLake's users know them: the text is the list of them and nothing else, and what is said of
+/// it stands apart.
+fn objects(answer: &Map<String, Value>) -> Outcome {
+    let rows = answer.get("result").map(Value::to_string).unwrap_or_default();
+    let mut outcome = Outcome::text(rows);
+    if let Some(cursor) = answer.get("next_cursor").and_then(Value::as_str) {
+        let more = format!("(there are more rows: next_cursor {cursor})");
+        outcome.content.push(Content::text(more));
+    }
+    outcome
 }
 
 /// The answer as text: all of it, or the first rows when it is too long to be there twice.
@@ -180,7 +213,7 @@ mod tests {
         };
         let sent = serde_json::to_string(&given).unwrap();
         let came: Given = serde_json::from_str(&sent).unwrap();
-        let outcome = came.outcome().unwrap();
+        let outcome = came.outcome(RowShape::Lists).unwrap();
         let expected = json!({
             "columns": ["n"], "rows": [[1], [null]], "row_count": 2, "truncated": true,
             "next_cursor": "c1",
@@ -194,8 +227,42 @@ mod tests {
     }
 
     #[test]
+    fn rows_as_objects_stay_json_when_there_are_more() {
+        let given = Given {
+            columns: vec!["n".into(), "t".into()],
+            rows: vec![row(r#"[1,"a"]"#)],
+            has_more: true,
+            cursor: Some("c1".into()),
+            link: Some("http://127.0.0.1:1/api/v1/results/x".into()),
+            ..Given::default()
+        };
+        let outcome = given.outcome(RowShape::Objects).unwrap();
+        let structured = outcome.structured.unwrap();
+        assert_eq!(structured["result"], json!([{ "n": 1, "t": "a" }]));
+        assert_eq!(
+            (&structured["truncated"], &structured["next_cursor"]),
+            (&json!(true), &json!("c1"))
+        );
+        assert_eq!(outcome.content[0], Content::text(r#"[{"n":1,"t":"a"}]"#));
+        assert!(matches!(outcome.content[2], Content::Link(_)), "{:?}", outcome.content);
+    }
+
+    /// Each is the shortest text that is the same number again.
+    #[test]
+    fn numbers_are_short_and_stay_what_they_are() {
+        let texts = ["0.1", "2.6666666666666665", "98.53764928371", "-0.05", "20.25"];
+        let rows = texts.iter().map(|text| row(&format!("[{text}]"))).collect();
+        let given = Given { columns: vec!["n".into()], rows, ..Given::default() };
+        let told = given.outcome(RowShape::Lists).unwrap().structured.unwrap();
+        for (text, row) in texts.iter().zip(told["rows"].as_array().unwrap()) {
+            assert_eq!(row[0].to_string(), **text, "{row}");
+            assert_eq!(row[0].as_f64(), text.parse().ok(), "{row}");
+        }
+    }
+
+    #[test]
     fn a_time_that_is_none_is_no_fault() {
         let given = Given { time_s: -1.0, ..Given::default() };
-        assert!(given.outcome().unwrap().structured.is_some());
+        assert!(given.outcome(RowShape::Lists).unwrap().structured.is_some());
     }
 }

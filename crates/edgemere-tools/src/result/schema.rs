@@ -4,22 +4,12 @@
 use edgemere_command::sql::ResultColumn;
 use serde_json::{Map, Value, json};
 
-/// The schema of rows: of any, or of known columns.
-pub(crate) fn rows(columns: Option<&[ResultColumn]>) -> Map<String, Value> {
-    let row = match columns {
-        None => json!({ "type": "array" }),
-        Some(columns) => {
-            let items: Vec<_> = columns.iter().map(|column| json_type(&column.type_name)).collect();
-            json!({ "type": "array", "prefixItems": items })
-        }
-    };
-    let names = match columns {
-        None => json!({ "type": "array" }),
-        Some(columns) => {
-            let names: Vec<_> = columns.iter().map(|column| &column.name).collect();
-            json!({ "const": names })
-        }
-    };
+/// The schema of rows of known columns.
+pub(crate) fn rows(columns: &[ResultColumn]) -> Map<String, Value> {
+    let items: Vec<_> = columns.iter().map(|column| json_type(&column.type_name)).collect();
+    let row = json!({ "type": "array", "prefixItems": items });
+    let names: Vec<_> = columns.iter().map(|column| &column.name).collect();
+    let names = json!({ "const": names });
     object(json!({
         "type": "object",
         "properties": {
@@ -29,11 +19,6 @@ pub(crate) fn rows(columns: Option<&[ResultColumn]>) -> Map<String, Value> {
         },
         "required": ["columns", "rows"],
     }))
-}
-
-/// The schema of any other answer.
-pub(crate) fn value() -> Map<String, Value> {
-    object(json!({ "type": "object", "required": ["result"] }))
 }
 
 fn object(value: Value) -> Map<String, Value> {

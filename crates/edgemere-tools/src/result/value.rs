@@ -1,6 +1,6 @@
 //! The answer of a command that is not a query: a value, or a text.
 
-use mcp_serve::Outcome;
+use mcp_serve::{Content, Outcome};
 use serde_json::{Map, Value, json};
 
 use super::{Budget, Provenance};
@@ -8,22 +8,24 @@ use super::{Budget, Provenance};
 /// An answer of a value. The text is the value alone, as EdgeLake's users know it.
 pub(crate) fn outcome(value: Value, budget: Budget, provenance: &Provenance) -> Outcome {
     let (value, left_out) = fit(value, budget);
-    let mut text = match &value {
+    let text = match &value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
+    // What is said of it stands apart: the value itself stays JSON.
+    let mut outcome = Outcome::text(text);
     let mut structured = Map::new();
     structured.insert("result".into(), value);
     if let Some(left_out) = left_out {
-        text.push_str(&format!("\n({left_out})"));
+        outcome.content.push(Content::text(format!("({left_out})")));
         structured.insert("truncated".into(), json!(true));
         structured.insert("left_out".into(), left_out.into());
     }
     if let Some(why) = provenance.why_incomplete() {
-        text.push_str(&format!("\n(incomplete: {why})"));
+        outcome.content.push(Content::text(format!("(incomplete: {why})")));
     }
     structured.insert("provenance".into(), provenance.to_value());
-    Outcome { structured: Some(Value::Object(structured)), ..Outcome::text(text) }
+    Outcome { structured: Some(Value::Object(structured)), ..outcome }
 }
 
 /// As much of a value as fits, and what was left out.
@@ -85,16 +87,17 @@ mod tests {
         assert_eq!(outcome.content, [mcp_serve::Content::text(r#"["a","b"]"#)]);
         let expected = json!({
             "result": ["a", "b"],
-            "provenance": {
-                "asked": ["n"], "answered": ["n"], "missing": [], "time_ms": 2.0, "complete": true,
-            },
+            "provenance": { "answered": ["n"], "time_ms": 2.0, "complete": true },
         });
         assert_eq!(outcome.structured, Some(expected));
     }
 
     #[test]
     fn what_does_not_fit_is_left_out_and_said() {
-        let structured = told(json!(["aaaaaaaa", "bbbbbbbb", "cc"])).structured.unwrap();
+        let cut = told(json!(["aaaaaaaa", "bbbbbbbb", "cc"]));
+        let parts = [r#"["aaaaaaaa"]"#, "(2 of 3 are left out: ask for fewer)"].map(Content::text);
+        assert_eq!(cut.content, parts, "the value is still JSON");
+        let structured = cut.structured.unwrap();
         assert_eq!(structured["result"], json!(["aaaaaaaa"]));
         assert_eq!(structured["left_out"], "2 of 3 are left out: ask for fewer");
         let structured = told(json!({ "a": "aaaaaaaa", "b": "bbbbbbbb" })).structured.unwrap();

@@ -22,5 +22,5 @@ pub(crate) mod sample;
 pub(crate) mod scan;
 pub(crate) mod sql;
 
-pub(crate) use self::plan::{Answers, Choice, Plan, Template};
+pub(crate) use self::plan::{Answers, Choice, Plan, Subset, Template};
 pub(crate) use self::prose::Prose;

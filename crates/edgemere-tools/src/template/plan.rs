@@ -18,8 +18,26 @@ pub(crate) struct Plan {
     pub(crate) choice: Choice,
     /// The nodes that the command is for.
     pub(crate) destination: Option<Pieces>,
-    pub(crate) subset: bool,
+    pub(crate) subset: Subset,
     pub(crate) timeout: Option<Duration>,
+}
+
+/// Whether the answers of some nodes will do when others do not answer.
+#[derive(Clone, Debug)]
+pub(crate) enum Subset {
+    /// Always, or never.
+    Always(bool),
+    /// As this argument says; without it they will not.
+    Argument(String),
+}
+
+impl Subset {
+    fn of(&self, arguments: &Map<String, Value>) -> bool {
+        match self {
+            Self::Always(always) => *always,
+            Self::Argument(name) => arguments.get(name).and_then(Value::as_bool).unwrap_or(false),
+        }
+    }
 }
 
 /// Which template it is.
@@ -29,6 +47,8 @@ pub(crate) enum Choice {
     One(Template),
     /// By the value of an argument.
     Cases { argument: String, when: Vec<(String, Template)> },
+    /// By whether an argument is given.
+    Given { argument: String, with: Template, without: Template },
 }
 
 /// A template, and the declared name of the command that it is.
@@ -95,11 +115,20 @@ impl Plan {
         Ok(Bound {
             command,
             destination: destination.filter(|destination| !destination.is_empty()),
-            subset: self.subset,
+            subset: self.subset.of(&arguments),
             timeout: self.timeout,
             arguments,
             expected: template.expected,
         })
+    }
+
+    /// The declared names of the commands that it may be.
+    pub(crate) fn commands(&self) -> Vec<&'static str> {
+        match &self.choice {
+            Choice::One(template) => vec![template.expected],
+            Choice::Cases { when, .. } => when.iter().map(|(_, one)| one.expected).collect(),
+            Choice::Given { with, without, .. } => vec![with.expected, without.expected],
+        }
     }
 
     /// What it answers with, as far as that is known before a call.
@@ -109,6 +138,7 @@ impl Plan {
             Choice::Cases { when, .. } => {
                 when.iter().map(|(_, template)| template.answers).reduce(Answers::or)
             }
+            Choice::Given { with, without, .. } => Some(with.answers.or(without.answers)),
         };
         let one_database = |destination: &Pieces| {
             destination.fixed().is_some_and(|word| ["network", "local", ""].contains(&word.trim()))
@@ -128,6 +158,9 @@ impl Plan {
         };
         match &self.choice {
             Choice::One(template) => Ok(template),
+            Choice::Given { argument, with, without } => {
+                Ok(if arguments.contains_key(argument) { with } else { without })
+            }
             Choice::Cases { argument, when } => {
                 let value = arguments.get(argument).and_then(Value::as_str);
                 let template = when.iter().find(|(case, _)| Some(case.as_str()) == value);

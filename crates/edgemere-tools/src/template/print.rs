@@ -229,7 +229,7 @@ fn command_token(kind: Kind, argument: &Value) -> Result<String, Unfit> {
             let text = argument.as_str().ok_or_else(|| unfit("a text"))?;
             condition(text).map_err(|error| Unfit {
                 message: format!("not a condition on policies: {error}"),
-                hint: error.hint(),
+                hint: error.hint().map(|hint| hint.to_string()),
             })
         }
         _ => value(argument).ok_or_else(|| unfit("given, and not empty")),

@@ -7,8 +7,8 @@ use anyhow::Context as _;
 use edgemere_command::{Kind, VERSION};
 use edgemere_engine::{private, storage};
 
-use super::copy::{copy, files, sync_folders};
-use super::{FORMAT, LIST, List, Listed, PARTIAL, backups};
+use super::copy::{check, copy, files, sync_folders};
+use super::{Damaged, FORMAT, LIST, List, Listed, PARTIAL, backups};
 use crate::failure::Failure;
 
 /// What of a data folder is not in a backup: rows, which are copied by another way, what is on its way
@@ -30,6 +30,8 @@ pub(crate) struct Rows {
     pub(crate) storage: Option<String>,
     /// Its last transaction.
     pub(crate) sequence: u64,
+    /// The files that are damaged, and not in the copy.
+    pub(crate) damaged: Vec<Damaged>,
 }
 
 /// A backup that was made.
@@ -40,6 +42,8 @@ pub(crate) struct Made {
     pub(crate) bytes: u64,
     /// How many of the files were in the backup before, and take no more room.
     pub(crate) linked: usize,
+    /// The files of rows that are damaged and in no backup.
+    pub(crate) damaged: Vec<Damaged>,
 }
 
 /// Makes a backup of a data folder in a folder of backups. `rows` gives the copy of its rows, which is
@@ -78,7 +82,8 @@ fn fill(data: &Path, folder: &Path, partial: &Path, rows: &Rows) -> anyhow::Resu
     let before = backups(folder)?.pop();
     let before = before.and_then(|path| Some((List::read(&path).ok()?, path)));
     let before = before.filter(|(list, _)| list.storage == rows.storage && rows.storage.is_some());
-    let mut made = Made { folder: PathBuf::new(), files: 0, bytes: 0, linked: 0 };
+    let mut made =
+        Made { folder: PathBuf::new(), files: 0, bytes: 0, linked: 0, damaged: Vec::new() };
     let mut listed = Vec::new();
     for place in files(&rows.folder)? {
         let path = Path::new("rows").join(&place);
@@ -92,6 +97,18 @@ fn fill(data: &Path, folder: &Path, partial: &Path, rows: &Rows) -> anyhow::Resu
             None => copied(&path, &from, &to, u64::MAX)?,
         });
     }
+    for damaged in &rows.damaged {
+        // The backup before may have it from when it was whole.
+        let path = Path::new("rows").join(&damaged.file);
+        let saved = before.as_ref().and_then(|(list, at)| saved(list, at, &path, partial));
+        match saved {
+            Some(saved) => {
+                made.linked += 1;
+                listed.push(saved);
+            }
+            None => made.damaged.push(damaged.clone()),
+        }
+    }
     listed.extend(copy_rest(data, partial)?);
     made.files = listed.len();
     made.bytes = listed.iter().map(|file| file.bytes).sum();
@@ -103,6 +120,7 @@ fn fill(data: &Path, folder: &Path, partial: &Path, rows: &Rows) -> anyhow::Resu
         storage: rows.storage.clone(),
         sequence: rows.sequence,
         files: listed,
+        damaged: made.damaged.clone(),
     };
     fs::write(partial.join(LIST), format!("{:#}\n", serde_json::to_value(&list)?))?;
     File::open(partial.join(LIST))?.sync_all()?;
@@ -129,6 +147,17 @@ fn known(list: &List, at: &Path, path: &Path, from: &Path, to: &Path) -> Option<
     }
     private::create_dir_all(to.parent()?).ok()?;
     fs::hard_link(&there, to).ok()?;
+    Some(known.clone())
+}
+
+/// A file that is damaged now, from the backup before, where it is as it was written.
+fn saved(list: &List, at: &Path, path: &Path, partial: &Path) -> Option<Listed> {
+    let name = portable(path);
+    let known = list.files.iter().find(|file| file.path == name)?;
+    let (there, to) = (at.join(path), partial.join(path));
+    check(&there, known).ok()?;
+    private::create_dir_all(to.parent()?).ok()?;
+    fs::hard_link(&there, &to).ok()?;
     Some(known.clone())
 }
 
@@ -282,8 +311,12 @@ impl Rows {
     /// Makes the copy of a node that does not run.
     pub(crate) fn of_stopped(data: &Path, staging: &Path) -> anyhow::Result<Self> {
         let folder = staging.join("rows-stopped");
-        let storage::Backup { storage, sequence, .. } =
+        let storage::Backup { storage, sequence, damaged, .. } =
             storage::back_up_closed(&data.join("rows"), &folder)?;
-        Ok(Self { folder, storage, sequence })
+        let damaged = damaged.into_iter().map(|damage| Damaged {
+            file: damage.path.display().to_string(),
+            reason: damage.reason,
+        });
+        Ok(Self { folder, storage, sequence, damaged: damaged.collect() })
     }
 }

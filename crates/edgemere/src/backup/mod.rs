@@ -40,6 +40,18 @@ pub(crate) struct List {
     /// The last transaction of that storage.
     sequence: u64,
     files: Vec<Listed>,
+    /// The files of rows that were damaged, and are not in it.
+    #[serde(default)]
+    damaged: Vec<Damaged>,
+}
+
+/// A file of rows that is damaged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Damaged {
+    /// Where it is among the rows.
+    pub(crate) file: String,
+    /// What is wrong with it.
+    pub(crate) reason: String,
 }
 
 /// A file of a backup.

@@ -9,7 +9,7 @@ use edgemere_engine::private;
 
 use super::copy::{check, copy, sync_folders};
 use super::make::in_use;
-use super::{List, backups};
+use super::{Damaged, List, backups};
 use crate::failure::Failure;
 
 /// What was restored.
@@ -21,6 +21,8 @@ pub(crate) struct Restored {
     pub(crate) created: String,
     pub(crate) files: usize,
     pub(crate) bytes: u64,
+    /// The files of rows that were damaged when it was made, and are not in it.
+    pub(crate) damaged: Vec<Damaged>,
     /// Where what was in the data folder before is now.
     pub(crate) moved: Option<PathBuf>,
 }
@@ -72,6 +74,7 @@ pub(crate) fn restore(backup: &Path, data: &Path, force: bool) -> anyhow::Result
         created: list.created,
         files: list.files.len(),
         bytes: list.files.iter().map(|file| file.bytes).sum(),
+        damaged: list.damaged,
         moved,
     })
 }

@@ -8,7 +8,7 @@ use edgemere_command::Kind;
 use serde::Deserialize;
 
 use super::client_runtime;
-use crate::backup::{self, Made, Rows};
+use crate::backup::{self, Damaged, Made, Rows};
 use crate::client::{Client, Question};
 use crate::config::{self, Config, DataKeys, Flags, keys};
 use crate::failure::Failure;
@@ -20,8 +20,9 @@ use crate::{server, terminal};
     long_about = "Back up a node's data folder: rows, ledger, keys and scripts. The node may run: writers and \
                   queries go on, and the backup is of one moment.\n\nEach backup is a folder of its own in DIR, \
                   named by its time, and complete. Parquet files that the backup before has are not copied again \
-                  but linked to, so that a second backup takes only the room of what is new.\n\nIt runs on the \
-                  machine of the node, as the same user.",
+                  but linked to, so that a second backup takes only the room of what is new.\n\nA file of rows that is \
+                  damaged is taken from the backup before. When that does not have it, the backup is made without it, \
+                  names it, and the exit code is 6.\n\nIt runs on the machine of the node, as the same user.",
     after_help = "Examples:\n  edgemere backup /mnt/usb/plant-1\n  \
                   edgemere backup /backups/plant-1 --data /var/lib/plant-1"
 )]
@@ -40,6 +41,8 @@ struct Copied {
     backup: String,
     storage: Option<String>,
     sequence: u64,
+    #[serde(default)]
+    damaged: Vec<Damaged>,
 }
 
 impl Backup {
@@ -49,14 +52,29 @@ impl Backup {
             true => of_running(&data, staging),
             false => Rows::of_stopped(&data, staging),
         };
-        let Made { folder, files, bytes, linked } = backup::make(&data, &self.folder, rows)?;
+        let Made { folder, files, bytes, linked, damaged } =
+            backup::make(&data, &self.folder, rows)?;
         let (folder, bytes) = (folder.display(), terminal::grouped(bytes));
         terminal::print(&format!(
             "backed up to \"{folder}\": {files} files, {bytes} bytes, verified; {linked} files are shared \
              with the backup before"
         ))?;
-        Ok(ExitCode::SUCCESS)
+        match damaged.as_slice() {
+            [] => Ok(ExitCode::SUCCESS),
+            damaged => Err(without(damaged).into()),
+        }
     }
+}
+
+/// Why a backup that was made is not all that it should be.
+fn without(damaged: &[Damaged]) -> Failure {
+    let each = damaged.iter().map(|damaged| format!("\"{}\": {}", damaged.file, damaged.reason));
+    let message = format!(
+        "the backup is without the damaged files of the node, and without their rows: {}",
+        each.collect::<Vec<_>>().join("; ")
+    );
+    let hint = "put them back from an older backup, or give their rows up with \"drop partition\"";
+    Failure::new(Kind::Unavailable, message).with_hint(hint)
 }
 
 /// Has the node that has the folder open make a copy of its rows.
@@ -73,12 +91,12 @@ fn of_running(data: &Path, staging: &Path) -> anyhow::Result<Rows> {
     let client = Client::new(config::node_url(http).map_err(Failure::input)?)?;
     let question = Question { command: "create backup".to_owned(), ..Question::default() };
     let reply = client_runtime()?.block_on(client.ask(&question))?;
-    let Copied { backup, storage, sequence } =
+    let Copied { backup, storage, sequence, damaged } =
         serde_json::from_str(&reply.body).context("the node does not say what it has copied")?;
     let folder = staging.join(&backup);
     if !folder.join("fresh.redb").is_file() {
         let message = format!("the node at {http} is not that of \"{}\"", data.display());
         return Err(Failure::new(Kind::Conflict, message).with_hint("name its data folder").into());
     }
-    Ok(Rows { folder, storage, sequence })
+    Ok(Rows { folder, storage, sequence, damaged })
 }

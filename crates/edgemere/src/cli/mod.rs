@@ -29,7 +29,7 @@ use clap_serve::{CommandExt as _, Effect};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::client::is_run_for_agent;
-use crate::config::{Config, Entry, Flags, LogKeys, keys};
+use crate::config::{Config, Entry, Flags, LogKeys, keys, misspelt};
 use crate::failure::Failure;
 use crate::{logging, terminal};
 
@@ -115,6 +115,7 @@ impl Cli {
         let given = [self.command.given(), self.log.entries()].concat();
         let config = Config::load(self.config.as_deref(), given)?;
         self.command.heed(&config)?;
+        warn_of_misspelt();
         let filter = config.get(&keys::LOG).unwrap_or(self.command.log_default());
         logging::init(filter, config.text(&keys::LOG_FORMAT) == "json")?;
         match self.command {
@@ -178,6 +179,18 @@ impl Command {
             Self::Node(_) => "info",
             _ => "warn",
         }
+    }
+}
+
+/// Says which variables of the environment nobody reads, though somebody meant them for us.
+fn warn_of_misspelt() {
+    if is_run_for_agent() {
+        return;
+    }
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for (name, near) in misspelt(names) {
+        terminal::say(&format!("warning: nothing reads the variable {name}"));
+        terminal::say(&format!("hint: did you mean {near}?"));
     }
 }
 

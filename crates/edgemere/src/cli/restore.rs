@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::backup::{self, Restored};
+use crate::backup::{self, Damaged, Restored};
 use crate::config::{Config, DataKeys, Flags, keys};
 use crate::terminal;
 
@@ -33,13 +33,17 @@ impl Restore {
     pub(super) fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
         let data = PathBuf::from(config.text(&keys::DATA));
         let restored = backup::restore(&self.backup, &data, self.force)?;
-        let Restored { backup, created, files, bytes, moved } = restored;
+        let Restored { backup, created, files, bytes, damaged, moved } = restored;
         let (backup, data, bytes) = (backup.display(), data.display(), terminal::grouped(bytes));
         let mut said = format!(
             "restored \"{backup}\" of {created} to \"{data}\": {files} files, {bytes} bytes, verified"
         );
         if let Some(moved) = moved {
             said.push_str(&format!("\nwhat was there before is in \"{}\"", moved.display()));
+        }
+        for damaged in damaged {
+            let Damaged { file, reason } = damaged;
+            said.push_str(&format!("\nnot in the backup, and missing now: \"{file}\": {reason}"));
         }
         terminal::print(&said)?;
         Ok(ExitCode::SUCCESS)

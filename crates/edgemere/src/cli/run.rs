@@ -56,6 +56,7 @@ impl Run {
             destination: self.destination,
             subset: self.subset,
             timeout_s: self.timeout,
+            for_programs: !terminal::is_for_people(),
         }
     }
 }

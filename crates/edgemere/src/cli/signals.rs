@@ -14,6 +14,9 @@ use crate::server::Running;
 /// The exit code of a process that was interrupted, as shells count it.
 pub(super) const INTERRUPTED: u8 = 130;
 
+/// The exit code of a process that was terminated.
+pub(super) const TERMINATED: u8 = 143;
+
 /// The signals, from when this is made.
 pub(super) struct Signals {
     of_system: OfSystem,
@@ -44,9 +47,14 @@ impl Signals {
     /// Waits for one that asks to stop.
     pub(super) async fn any(&mut self) {
         tokio::select! {
-            () = self.of_system.any() => {}
+            _ = self.of_system.any() => {}
             () = self.stdin_ended.cancelled() => {}
         }
+    }
+
+    /// Waits for a signal of the system that asks to stop, and gives the exit code for it.
+    pub(super) async fn any_code(&mut self) -> u8 {
+        self.of_system.any().await
     }
 
     /// Waits for somebody who does not want to wait.
@@ -88,10 +96,10 @@ impl OfSystem {
         })
     }
 
-    async fn any(&mut self) {
+    async fn any(&mut self) -> u8 {
         tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => INTERRUPTED,
+            _ = self.terminate.recv() => TERMINATED,
         }
     }
 
@@ -110,8 +118,9 @@ impl OfSystem {
         Ok(Self)
     }
 
-    async fn any(&mut self) {
+    async fn any(&mut self) -> u8 {
         self.interrupt().await;
+        INTERRUPTED
     }
 
     async fn interrupt(&mut self) {

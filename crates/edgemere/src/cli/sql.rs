@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use super::client_runtime;
 use super::run::client;
+use super::shell::place;
 use crate::client::Question;
 use crate::config::{ClientKeys, Config, Flags};
 use crate::failure::Failure;
@@ -27,8 +28,8 @@ pub(crate) struct Sql {
     #[arg(required = true, value_name = "SELECT")]
     sql: Vec<String>,
 
-    /// How the rows look: table, json, json:list, ndjson, csv, arrow, mcp, mcp:columns, batch or
-    /// events [default: table on a terminal, csv in a pipe]
+    /// How the rows look: table, json, json:list, ndjson, csv, arrow, parquet, mcp, mcp:columns,
+    /// batch or events [default: table on a terminal, csv in a pipe]
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
 
@@ -36,13 +37,21 @@ pub(crate) struct Sql {
     #[arg(long, value_name = "SECONDS")]
     max_time: Option<u64>,
 
-    /// Ask all operators of the network as one database, and not the node alone
+    /// Ask all operators of the network as one database. A node that has nothing of the database does
+    /// so without it
     #[arg(long)]
     network: bool,
 
-    /// With --network: take the rows of the operators that are there when others are not, and say
-    /// which are missing
-    #[arg(long, requires = "network")]
+    /// Ask the node alone, also when it has nothing of the database
+    #[arg(long, conflicts_with = "network")]
+    local: bool,
+
+    /// The nodes to ask one by one: names or addresses with commas between them
+    #[arg(long, value_name = "NODES", conflicts_with_all = ["network", "local"])]
+    destination: Option<String>,
+
+    /// Take the rows of the operators that are there when others are not, and say which are missing
+    #[arg(long, conflicts_with = "local")]
     subset: bool,
 
     #[command(flatten)]
@@ -61,8 +70,14 @@ impl Sql {
         }
         let mut options = format!("format = {format} and stat = false");
         options.extend(self.max_time.map(|seconds| format!(" and max_time = {seconds}")));
-        let command = edgemere_command::sql_command(&self.dbms, &options, &self.sql.join(" "));
-        let destination = self.network.then(|| "network".to_owned());
+        let sql = self.sql.join(" ");
+        let command = edgemere_command::sql_command(&self.dbms, &options, &sql);
+        let named = |name: &str| Some(name.to_owned());
+        let destination = match (self.network, self.local) {
+            (true, _) => named("network"),
+            (_, true) => named("local"),
+            _ => self.destination,
+        };
         let question =
             Question { command, destination, subset: self.subset, ..Question::default() };
         let client = client(config)?;
@@ -76,7 +91,11 @@ impl Sql {
             Ok(()) => terminal::print("").map(|()| ExitCode::SUCCESS).map_err(Into::into),
             // Whoever read has read enough.
             Err(error) if is_broken_pipe(&error) => Ok(ExitCode::SUCCESS),
-            Err(error) => Err(error),
+            Err(error) => {
+                let failure = Failure::of(error);
+                let at = place(&failure.message, &sql);
+                Err(Failure { place: at.map(|at| (sql, at)), ..failure }.into())
+            }
         }
     }
 }

@@ -27,6 +27,8 @@ pub(crate) struct Upload<'a> {
     pub(crate) body: Bytes,
     /// Under which the node knows these rows when they are sent again.
     pub(crate) key: &'a str,
+    /// Whether values of several sorts make a new column text.
+    pub(crate) infer: bool,
 }
 
 /// What became of them.
@@ -43,6 +45,39 @@ pub(crate) struct Stored {
     /// Whether they were stored before, and not again now.
     #[serde(default)]
     pub(crate) repeated: bool,
+    /// The columns of the table, where it was made for them.
+    #[serde(default)]
+    pub(crate) created: Vec<Column>,
+    /// The new columns that are text because of single values.
+    #[serde(default)]
+    pub(crate) notes: Vec<Note>,
+    /// The columns that no table can hold, and that were left out.
+    #[serde(default)]
+    pub(crate) left_out: Vec<LeftOut>,
+}
+
+/// A column of a new table.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Column {
+    pub(crate) name: String,
+    #[serde(rename = "type")]
+    pub(crate) type_name: String,
+}
+
+/// That a column is text because of a value.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Note {
+    pub(crate) column: String,
+    /// The row among those that were sent, from 1.
+    pub(crate) row: usize,
+    pub(crate) value: String,
+}
+
+/// A column that was left out.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct LeftOut {
+    pub(crate) column: String,
+    pub(crate) reason: String,
 }
 
 /// A row that was not stored.
@@ -74,6 +109,7 @@ impl Client {
             .post(ingest_url(&self.url, upload.dbms, upload.table))
             .header(CONTENT_TYPE, content_type(upload.input))
             .header("idempotency-key", upload.key)
+            .header("infer", if upload.infer { "true" } else { "false" })
             .timeout(ANSWER_TIME)
             .body(upload.body.clone());
         let lost = |error: reqwest::Error| Trouble::Lost(self.unreachable(&error));

@@ -72,6 +72,12 @@ fn parse(file: &Path, text: &str) -> anyhow::Result<Vec<Entry>> {
         .map_err(|error| at(&error.span().unwrap_or_default(), error.message()))?;
     let mut entries = Vec::new();
     for (name, value) in &table {
+        if value.get_ref().is_table() {
+            let name_text = name.get_ref();
+            let message = format!("\"[{name_text}]\" begins a section, and the file has none");
+            let failure = at(&name.span(), &message);
+            return Err(failure.with_hint(format!("leave the line \"[{name_text}]\" out")).into());
+        }
         let key = known(name.get_ref())
             .ok_or_else(|| unknown(name.get_ref(), |message| at(&name.span(), message)))?;
         let text = (key.form)
@@ -139,6 +145,17 @@ mod tests {
         assert_eq!(failure.kind, Kind::Input);
         let hint = refused("frobnicate = 1").hint.unwrap();
         assert!(hint.starts_with("the keys are name, role,"), "{hint}");
+    }
+
+    #[test]
+    fn a_section_is_told_as_such() {
+        for name in ["node", "server"] {
+            let failure = refused(&format!("[{name}]\nname = \"a\"\n"));
+            let message =
+                format!("edgemere.toml:1:2: \"[{name}]\" begins a section, and the file has none");
+            assert_eq!(failure.message, message);
+            assert_eq!(failure.hint, Some(format!("leave the line \"[{name}]\" out")));
+        }
     }
 
     #[test]

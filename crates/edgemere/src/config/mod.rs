@@ -15,6 +15,7 @@ mod form;
 mod key;
 pub(crate) mod keys;
 pub(crate) mod machine;
+mod misspelt;
 mod write;
 
 use std::fmt;
@@ -26,6 +27,7 @@ pub(crate) use self::folders::state_folder;
 pub(crate) use self::form::{address, count, node_url, seconds, size};
 use self::key::Default;
 pub(crate) use self::key::Key;
+pub(crate) use self::misspelt::misspelt;
 pub(crate) use self::write::{show, template};
 
 /// The value of a key and where it came from.

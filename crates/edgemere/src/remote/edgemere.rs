@@ -81,6 +81,7 @@ impl Edgemere {
             subset: request.subset,
             // A part of a second is rounded up: none at all would be no time.
             timeout_s: request.timeout.map(|time| time.as_millis().div_ceil(1000) as u64),
+            for_programs: true,
         };
         let access = request.principal.access().name();
         let request = self.client.prepared(command.declaration().method, &question);

@@ -8,7 +8,7 @@ mod events;
 use std::sync::Arc;
 use std::time::Duration;
 
-use edgemere_command::{Command, Error, Kind, Request};
+use edgemere_command::{Command, Door, Error, Kind, Request};
 use edgemere_tools::{Commands, Failure};
 use reqwest::{Method, Url};
 use serde_json::Value;
@@ -23,7 +23,7 @@ const KIND_TIME: Duration = Duration::from_secs(10);
 
 /// The way to the node at a URL, which is asked once what it is.
 pub(crate) async fn connect(url: Url) -> anyhow::Result<Arc<dyn Commands>> {
-    let client = Client::new(url)?;
+    let client = Client::new(url)?.at_door(Door::Agent);
     match edgemere_name(&client).await? {
         Some(name) => Ok(Arc::new(Edgemere::new(client, name))),
         None => Ok(Arc::new(EdgeLake::connect(client).await?)),

@@ -17,7 +17,7 @@ pub(super) async fn execute(state: &Arc<State>, request: &Request) -> Result<Ren
     let Outcome { command, result } = edgemere_command::execute(&state.node, request).await;
     note(state, command, request.principal.name(), start.elapsed(), result.as_ref().err());
     // A reply that is streamed is under way until its end.
-    result.map(|rendered| rendered.holding(permit)).map_err(Failure::from)
+    result.map(|rendered| rendered.holding(permit)).map_err(|error| refused(state, error))
 }
 
 /// Runs a command, and leaves the rows of a query to whoever takes them, with its permit.
@@ -29,7 +29,7 @@ pub(super) async fn answer(
     let start = Instant::now();
     let Outcome { command, result } = results::answer(&state.node, request).await;
     note(state, command, request.principal.name(), start.elapsed(), result.as_ref().err());
-    result.map(|answer| (answer, permit)).map_err(Failure::from)
+    result.map(|answer| (answer, permit)).map_err(|error| refused(state, error))
 }
 
 /// Runs something else that counts as a command, and gives its permit with what it gave.
@@ -43,7 +43,7 @@ pub(super) async fn measured<T>(
     let result = work.await;
     let principal = super::http::principal(state);
     note(state, Some(name), principal.name(), start.elapsed(), result.as_ref().err());
-    result.map(|done| (done, permit)).map_err(Failure::from)
+    result.map(|done| (done, permit)).map_err(|error| refused(state, error))
 }
 
 /// Stores rows for a caller that may write: their body is read with `read`, and then they take a permit as
@@ -70,6 +70,11 @@ pub(super) async fn store<T, U>(
         stored.as_ref().err().map(|failure| (failure.kind(), failure.message().to_owned()));
     log(state, Some(name), principal.name(), start.elapsed(), refused);
     stored
+}
+
+/// Why there is no answer, for a caller who need not know where the node keeps its data.
+fn refused(state: &State, error: Error) -> Failure {
+    Failure::from(error).without_folder(&state.node.settings().data)
 }
 
 fn permit(state: &State) -> Result<OwnedSemaphorePermit, Failure> {

@@ -27,6 +27,9 @@ pub(super) struct Metrics {
     query_memory: Gauge,
     query_spill: Gauge,
     stuck_threads: Gauge,
+    cursors: Gauge,
+    cursors_spilled: Gauge,
+    cursors_dropped: Gauge,
     job_disk: Gauge,
     bodies: Arc<Bodies>,
     body_memory: Gauge,
@@ -61,6 +64,9 @@ impl Metrics {
             query_memory: Gauge::default(),
             query_spill: Gauge::default(),
             stuck_threads: Gauge::default(),
+            cursors: Gauge::default(),
+            cursors_spilled: Gauge::default(),
+            cursors_dropped: Gauge::default(),
             job_disk: Gauge::default(),
             bodies,
             body_memory: Gauge::default(),
@@ -108,9 +114,20 @@ impl Metrics {
             Unit::Bytes,
             metrics.job_disk.clone(),
         );
+        metrics.register_cursors(&mut registry);
         metrics.register_ingest(&mut registry);
         metrics.register_damage(&mut registry);
         Self { registry: Mutex::new(registry), ..metrics }
+    }
+
+    fn register_cursors(&self, registry: &mut Registry) {
+        let [kept, spilled, dropped] =
+            [&self.cursors, &self.cursors_spilled, &self.cursors_dropped].map(Gauge::clone);
+        registry.register("cursors", "Results of which some rows were not taken yet", kept);
+        let why = "Such results whose rows went to disk to give their memory back";
+        registry.register("cursors_spilled", why, spilled);
+        let why = "Such results that were dropped because there was no room for them";
+        registry.register("cursors_dropped", why, dropped);
     }
 
     fn register_ingest(&self, registry: &mut Registry) {
@@ -167,6 +184,10 @@ impl Metrics {
         self.query_memory.set(sql.memory_used_bytes().try_into().unwrap_or(i64::MAX));
         self.query_spill.set(sql.spilled_bytes().try_into().unwrap_or(i64::MAX));
         self.stuck_threads.set(sql.stuck_threads().try_into().unwrap_or(i64::MAX));
+        let cursors = edgemere_command::results::cursors(node);
+        self.cursors.set(cursors.kept.try_into().unwrap_or(i64::MAX));
+        self.cursors_spilled.set(cursors.spilled.try_into().unwrap_or(i64::MAX));
+        self.cursors_dropped.set(cursors.dropped.try_into().unwrap_or(i64::MAX));
         self.job_disk.set(node.engine().jobs().bytes().try_into().unwrap_or(i64::MAX));
         self.body_memory.set(self.bodies.taken_bytes().try_into().unwrap_or(i64::MAX));
         let held = node.engine().storage().stats().total;

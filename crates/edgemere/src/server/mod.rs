@@ -164,6 +164,7 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
         shutdown: shutdown.clone(),
     });
     sync::found(&node).await.context("cannot be the network's master")?;
+    begin_epoch(&node).await;
     let has_joined = join(&node).await?;
     let doors = Doors {
         access: options.access,
@@ -187,7 +188,7 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
     services.extend(upkeep(&node, has_joined));
     write_node_file(&node)?;
     // What was made until now by those who do not say who may read it.
-    private::prepare(&node.settings().data)?;
+    private::finish(&node.settings().data)?;
     Ok(Running { node, mcp, services })
 }
 
@@ -277,6 +278,7 @@ impl Running {
         }
         self.node.engine().jobs().close().await;
         tell_position(&self.node).await;
+        self.node.seen().flush();
         if let Err(error) = self.node.engine().storage().close().await {
             tracing::warn!(%error, "the rows could not be closed");
         }
@@ -301,6 +303,16 @@ fn pages(origins: &[String], hosts: &[String]) -> mcp_serve::Access {
     let pages = mcp_serve::Access::loopback();
     let pages = hosts.iter().fold(pages, |pages, host| pages.host(host));
     origins.iter().fold(pages, |pages, origin| pages.origin(origin))
+}
+
+/// Begins an epoch of the rows, by which everybody tells this folder from a copy that is taken of it before.
+/// On a full disk it is left out: the node goes on in the epoch that it was in.
+async fn begin_epoch(node: &Arc<Node>) {
+    if node.has_role(Role::Operator)
+        && let Err(error) = node.engine().storage().begin_epoch().await
+    {
+        tracing::warn!(%error, "a copy of the rows from before this start may not be known as one");
+    }
 }
 
 /// Says in the ledger how far the rows are, so that an older copy of them is known as one.

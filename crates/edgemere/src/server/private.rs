@@ -12,11 +12,27 @@ const OWN: [&str; 3] = ["rows", "ledger", "backup"];
 const OWN_ENDS: [&str; 3] = [".json", ".key", ".new"];
 
 /// Makes the data folder when it is missing, and takes the permissions of others from it and from what the
-/// node has in it. A folder that has something else in it is left as it is: it may be anybody's.
+/// node has in it, which is told when there was something to read. A folder that has something else in it
+/// is left as it is: it may be anybody's.
 pub(super) fn prepare(data: &Path) -> io::Result<()> {
     if !data.exists() {
         private::create_dir_all(data)?;
     }
+    let was_used = OWN.iter().any(|name| data.join(name).is_dir());
+    let changed = tighten(data)?;
+    if changed > 0 && was_used {
+        let data = data.display();
+        tracing::info!(%data, changed, "others on this machine may no longer read the data folder");
+    }
+    Ok(())
+}
+
+/// Does so for what was made since, by those who do not say who may read it: nothing of it was there before.
+pub(super) fn finish(data: &Path) -> io::Result<()> {
+    tighten(data).map(drop)
+}
+
+fn tighten(data: &Path) -> io::Result<usize> {
     let mut changed = 0;
     if is_own(data)? {
         changed += count(data, private::tighten(data));
@@ -34,11 +50,7 @@ pub(super) fn prepare(data: &Path) -> io::Result<()> {
             changed += count(&path, private::tighten(&path));
         }
     }
-    if changed > 0 {
-        let data = data.display();
-        tracing::info!(%data, changed, "others on this machine may no longer read the data folder");
-    }
-    Ok(())
+    Ok(changed)
 }
 
 /// Whether a folder is a node's, or nobody's yet.

@@ -1,11 +1,15 @@
 //! Replies over HTTP: what a command answered, or EdgeLake's error object with an honest status.
 
+use std::path::Path;
+
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use edgemere_command::{Content, Error, INTERNAL_MESSAGE, Kind, Media, Rendered};
-use futures_util::TryStreamExt;
-use serde_json::{Map, Value};
+use edgemere_command::{
+    Content, Door, Error, Hint, INTERNAL_MESSAGE, Kind, Media, Rendered, Sources,
+};
+use futures_util::{Stream, TryStreamExt};
+use serde_json::{Map, Value, json};
 
 use super::auth::PROTOCOL;
 
@@ -27,7 +31,7 @@ pub(super) struct Failure {
     code: u16,
     text: String,
     message: String,
-    hint: Option<String>,
+    hint: Option<Box<Hint>>,
     column: Option<usize>,
     /// The HTTP status, where the kind alone says too little a closer one.
     status: u16,
@@ -36,6 +40,11 @@ pub(super) struct Failure {
 }
 
 impl Failure {
+    /// EdgeLake's text of it.
+    pub(super) fn edgelake_text(&self) -> &str {
+        &self.text
+    }
+
     /// The request says too little or contradicts itself.
     pub(super) fn bad_request(message: impl Into<String>, hint: &str) -> Self {
         Self::own(Kind::Input, CODE_REST_HEADERS, message.into(), Some(hint))
@@ -105,10 +114,22 @@ impl Failure {
     }
 
     fn own(kind: Kind, (code, text): (u16, &str), message: String, hint: Option<&str>) -> Self {
-        let hint = hint.map(String::from);
+        let hint = hint.map(|hint| Box::new(Hint::from(hint)));
         let (status, text) = (kind.http_status(), text.into());
         let (column, retry_after_s) = (None, None);
         Self { kind, code, text, message, hint, column, status, retry_after_s }
+    }
+
+    /// The same, with the absolute path of a folder as `DATA`.
+    pub(super) fn without_folder(mut self, folder: &Path) -> Self {
+        let path = folder.display().to_string();
+        if folder.is_absolute() && folder.parent().is_some() {
+            self.message = self.message.replace(&path, "DATA");
+            if let Some(Hint::Text { text }) = self.hint.as_deref_mut() {
+                *text = text.replace(&path, "DATA");
+            }
+        }
+        self
     }
 
     /// The HTTP status.
@@ -140,7 +161,12 @@ impl Failure {
         add("err_code", self.code.into());
         add("err_text", self.text.into());
         add("local_msg", message.into());
-        self.hint.map(|hint| add("hint", hint.into()));
+        if let Some(hint) = &self.hint {
+            add("hint", hint.at(Door::Rest).into());
+            if !hint.is_text() {
+                add("next", json!(hint));
+            }
+        }
         self.column.map(|column| add("column", column.into()));
         request_id.map(|id| add("request_id", id.into()));
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -156,7 +182,8 @@ impl Failure {
 /// What an agent is told of it.
 impl From<Failure> for edgemere_tools::Failure {
     fn from(failure: Failure) -> Self {
-        Self::new(failure.kind, failure.message, failure.hint)
+        let hint = failure.hint.map(|hint| hint.at(Door::Agent));
+        Self::new(failure.kind, failure.message, hint)
     }
 }
 
@@ -168,7 +195,7 @@ impl From<Error> for Failure {
             code: code.number,
             text: code.text.into_owned(),
             message: error.message(),
-            hint: error.hint(),
+            hint: error.hint().map(Box::new),
             column: error.at().map(|at| at.start + 1),
             status: error.http_status(),
             retry_after_s: error.retry_after().map(|time| time.as_secs().max(1)),
@@ -191,7 +218,29 @@ pub(super) const LEDGER_AGE_HEADER: &str = "edgemere-ledger-age";
 
 /// A command's answer.
 pub(super) fn answer(rendered: Rendered) -> Response {
-    let content_type = match rendered.media {
+    let body = match rendered.content {
+        Content::Whole(text) => Body::from(text),
+        Content::Value(value) => Body::from(value.to_string()),
+        Content::Stream(pieces) => Body::from_stream(cut_off(pieces)),
+    };
+    head(rendered.media, &rendered.sources, body)
+}
+
+/// The pieces of a reply, which is cut off where one of them fails, so that it does not look whole. What
+/// came before is sent first, which happens when there is nothing more for a moment.
+pub(super) fn cut_off(
+    pieces: impl Stream<Item = Result<Vec<u8>, Error>>,
+) -> impl Stream<Item = Result<Vec<u8>, Error>> {
+    pieces.or_else(async |error| {
+        tracing::warn!(error = error.message(), "a reply was cut off");
+        tokio::task::yield_now().await;
+        Err(error)
+    })
+}
+
+/// A reply with what it is, and whose rows are in it.
+pub(super) fn head(media: Media, sources: &Sources, body: Body) -> Response {
+    let content_type = match media {
         Media::Text => "text/plain; charset=utf-8",
         Media::Json => "application/json",
         Media::Ndjson => "application/x-ndjson",
@@ -200,18 +249,7 @@ pub(super) fn answer(rendered: Rendered) -> Response {
         Media::ArrowStream => "application/vnd.apache.arrow.stream",
         Media::Parquet => "application/vnd.apache.parquet",
     };
-    let (asked, missing) = (rendered.sources.asked(), rendered.sources.missing());
-    let body = match rendered.content {
-        Content::Whole(text) => Body::from(text),
-        Content::Value(value) => Body::from(value.to_string()),
-        Content::Stream(pieces) => Body::from_stream(pieces.or_else(async |error| {
-            // The reply is cut off in the middle, so that it does not look whole. What came before is
-            // sent first, which happens when there is nothing more for a moment.
-            tracing::warn!(error = error.message(), "a reply was cut off");
-            tokio::task::yield_now().await;
-            Err(error)
-        })),
-    };
+    let (asked, missing) = (sources.asked(), sources.missing());
     let content_type = [(header::CONTENT_TYPE, HeaderValue::from_static(content_type))];
     let mut reply = (content_type, body).into_response();
     for (header, names) in [(ASKED_HEADER, asked), (MISSING_HEADER, missing)] {
@@ -241,4 +279,25 @@ fn names_header(names: &[String]) -> Option<HeaderValue> {
 pub(super) fn json_body(value: &Value) -> impl IntoResponse + use<> {
     let content_type = HeaderValue::from_static("application/json");
     ([(header::CONTENT_TYPE, content_type)], value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_learns_where_the_node_keeps_its_data() {
+        let failure = |folder: &str| {
+            let message = "cannot write \"/srv/n1/rows/fresh.redb\"".to_owned();
+            let hint = "scripts are read from \"/srv/n1/scripts\"";
+            let failure = Failure::own(Kind::Unavailable, CODE_PROCESS, message, Some(hint));
+            let Failure { message, hint, .. } = failure.without_folder(Path::new(folder));
+            (message, hint.unwrap().at(Door::Rest))
+        };
+        let (message, hint) = failure("/srv/n1");
+        assert_eq!(message, "cannot write \"DATA/rows/fresh.redb\"");
+        assert_eq!(hint, "scripts are read from \"DATA/scripts\"");
+        assert!(failure("/").0.contains("/srv/n1"));
+        assert!(failure("srv").0.contains("/srv/n1"));
+    }
 }

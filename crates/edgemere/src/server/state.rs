@@ -6,6 +6,7 @@ use edgemere_command::{Access, Node};
 use tokio::sync::Semaphore;
 
 use super::bodies::Bodies;
+use super::http::Whole;
 use super::metrics::Metrics;
 
 /// How many commands may be under way at once; more are turned away, to come back later.
@@ -39,6 +40,8 @@ pub(super) struct State {
     pub(super) metrics: Metrics,
     /// The room for the bodies of requests.
     pub(super) bodies: Arc<Bodies>,
+    /// Answers that were sent whole, for requests for parts of them.
+    pub(super) whole: Arc<Whole>,
     /// A permit for every command that may be under way.
     pub(super) commands: Arc<Semaphore>,
     /// A permit for every question about the ledger that may be open.
@@ -56,6 +59,7 @@ impl State {
             pages,
             metrics: Metrics::new(Arc::clone(&bodies)),
             bodies,
+            whole: Arc::default(),
             commands: Arc::new(Semaphore::new(COMMANDS_MAX)),
             followers: Semaphore::new(FOLLOWERS_MAX),
         })

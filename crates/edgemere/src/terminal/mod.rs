@@ -2,6 +2,7 @@
 //! reply is the bytes that came.
 
 mod excerpt;
+mod pager;
 mod problem;
 mod reply;
 mod table;
@@ -65,6 +66,24 @@ pub(crate) fn print_text(text: &str) -> io::Result<()> {
 /// Prints a table for people.
 pub(crate) fn print_table(columns: &[String], rows: &[Vec<String>]) -> io::Result<()> {
     print_painted(&reply::paint_text(&table::table(columns, rows)))
+}
+
+/// Shows a table for people, page by page when it is long, and what is said under it.
+pub(crate) fn show_table(
+    columns: &[String],
+    rows: Vec<Vec<String>>,
+    under: &str,
+) -> io::Result<()> {
+    show_text(&table::table(columns, &rows), under)
+}
+
+/// Shows a text for people, page by page when it is long, and what is said under it.
+pub(crate) fn show_text(text: &str, under: &str) -> io::Result<()> {
+    let mut painted = reply::paint_text(text.trim_matches('\n'));
+    if !under.is_empty() {
+        painted.push_str(&format!("\n{}", paint(DIM, &reply::printable(under))));
+    }
+    pager::show(&painted, print_painted)
 }
 
 /// Prints texts under titles, for people.

@@ -146,3 +146,48 @@ async fn an_older_manifest_stops_the_node_until_it_is_repaired() {
     let node = Node::start_in(folder, &[]);
     assert_eq!(count(&node), twenty);
 }
+
+#[tokio::test]
+async fn a_backup_of_a_node_with_a_damaged_file_has_everything_else() {
+    let mut node = Node::start(&[]);
+    for (key, first) in [("a", 0), ("b", 10)] {
+        assert_eq!(put(&node, key, first..first + 10).await.0, 200);
+        flush(&node);
+    }
+    assert_eq!(put(&node, "c", 20..30).await.0, 200);
+    let thirty = count(&node);
+    let (_, stderr, code) = parts(&run(node.folder.path(), &["backup", "whole"]));
+    assert_eq!(code, 0, "{stderr}");
+    let file = parquet(&node.folder.path().join("edgemere-data")).remove(0);
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[20] ^= 1;
+    fs::write(&file, &bytes).unwrap();
+    let (_, _, code) = node.run(&["test data"]);
+    assert_ne!(code, 70);
+    let name = file.file_name().unwrap().to_str().unwrap();
+    // With a backup that has the file as it was, it is whole; without one it says what is not in it.
+    let is_partial = |folder: &Path| {
+        let (stdout, stderr, code) = parts(&run(folder, &["backup", "partial"]));
+        assert_eq!(code, 6, "{stdout}{stderr}");
+        assert!(stdout.starts_with("backed up to ") && stderr.contains(name), "{stdout}{stderr}");
+    };
+    let (stdout, stderr, code) = parts(&run(node.folder.path(), &["backup", "whole"]));
+    assert_eq!(code, 0, "{stdout}{stderr}");
+    is_partial(node.folder.path());
+    node.stop("TERM");
+    let folder = node.take_folder();
+    // The same of a node that does not run.
+    is_partial(folder.path());
+    let (stdout, stderr, code) = parts(&run(folder.path(), &["restore", "whole", "--force"]));
+    assert_eq!(code, 0, "{stdout}{stderr}");
+    let mut node = Node::start_in(folder, &[]);
+    assert_eq!(count(&node), thirty);
+    node.stop("TERM");
+    let folder = node.take_folder();
+    let (stdout, stderr, code) = parts(&run(folder.path(), &["restore", "partial", "--force"]));
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stdout.contains("missing now") && stdout.contains(name), "{stdout}");
+    let node = Node::start_in(folder, &[]);
+    let (_, stderr, code) = node.run(&["sql d format = mcp select sum(n) s from t"]);
+    assert!(code == 6 && stderr.contains(name), "{code}: {stderr}");
+}

@@ -2,7 +2,7 @@
 //! ends.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek};
+use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
@@ -228,6 +228,31 @@ fn the_guide_to_a_first_tool_is_true() {
     let rows = called["rows"].as_array().unwrap();
     assert!(rows.iter().all(|row| row[1].as_f64().unwrap() > 70.0), "{called}");
     assert_eq!(called["provenance"]["answered"], json!(["harbour", "hillside"]));
+
+    // What a client starts offers the tool, beside those that come with Edgemere.
+    let line = guide.lines().find(|line| line.starts_with("edgemere mcp --node")).unwrap();
+    let line = line.replace("127.0.0.1:32349", &http);
+    let args: Vec<_> = line.split(' ').skip(1).collect();
+    let hello = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": { "name": "test", "version": "1" },
+        },
+    });
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
+    let mut served = edgemere(folder.path(), &args);
+    served.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut served = served.spawn().unwrap();
+    let mut stdin = served.stdin.take().unwrap();
+    writeln!(stdin, "{hello}\n{ready}\n{list}").unwrap();
+    let mut lines = BufReader::new(served.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let listed = lines.find(|line| line.contains("\"id\":2")).unwrap();
+    assert!(listed.contains("\"hot_pumps\"") && listed.contains("\"list_tables\""), "{listed}");
+    // It ends with its stdin.
+    drop(stdin);
+    assert!(served.wait().unwrap().success());
 }
 
 #[test]

@@ -77,6 +77,151 @@ fn writers_that_hang_up_leave_no_table_out_of_an_answer() {
     }
 }
 
+/// Stores two rows.
+fn put(node: &Node) {
+    let rows = "[{\"a\": 1}, {\"a\": 2}]";
+    let body = rows.len();
+    let request = format!(
+        "PUT / HTTP/1.1\r\nhost: {}\r\ndbms: d\r\ntable: t\r\ntype: json\r\n\
+         connection: close\r\ncontent-length: {body}\r\n\r\n{rows}",
+        node.http
+    );
+    let mut socket = TcpStream::connect(&node.http).unwrap();
+    socket.write_all(request.as_bytes()).unwrap();
+    let mut reply = String::new();
+    std::io::Read::read_to_string(&mut socket, &mut reply).unwrap();
+    assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
+}
+
+/// Waits until the network counts so many rows.
+fn counted(node: &Node, rows: usize) {
+    let wanted = format!("\"n\":{rows}");
+    wait_for(&wanted, || {
+        let (stdout, _, code) = count(node, "t");
+        (code == 0 && stdout.contains(&wanted)).then_some(())
+    });
+}
+
+/// The reply with the rows of the operators that answer, headers and all.
+fn subset(node: &Node) -> String {
+    let question = serde_json::json!({
+        "dbms": "d", "sql": "select count(*) as n from t", "destination": "network", "subset": true,
+    });
+    let body = question.to_string();
+    let request = format!(
+        "POST /api/v1/sql HTTP/1.1\r\nhost: {}\r\naccept: application/json\r\n\
+         content-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        node.http,
+        body.len()
+    );
+    let mut socket = TcpStream::connect(&node.http).unwrap();
+    socket.write_all(request.as_bytes()).unwrap();
+    let mut reply = String::new();
+    std::io::Read::read_to_string(&mut socket, &mut reply).unwrap();
+    assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
+    reply
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &to),
+            false => drop(std::fs::copy(entry.path(), to).unwrap()),
+        }
+    }
+}
+
+/// Puts an older copy of a node's data in the place of its data. Where the node was then is no longer true.
+fn restore(member: &Member, older: &Path) {
+    let data = member.folder().join("edgemere-data");
+    std::fs::remove_dir_all(&data).unwrap();
+    copy(older, &data);
+    let _ = std::fs::remove_file(data.join("node.json"));
+}
+
+/// A copy from before the node's last start: the ledger knows of that start.
+#[test]
+fn an_older_copy_from_an_earlier_run_does_not_start_until_it_is_accepted() {
+    let (master, network) = (own_address(), own_address());
+    let mut members = [
+        Member::new("m", "master", &master, None),
+        Member::new("one", "operator", &network, Some(&master)),
+        Member::new("q", "query", "127.0.0.1:0", Some(&master)),
+    ];
+    members.iter_mut().for_each(Member::start);
+    put(members[1].up());
+    counted(members[2].up(), 2);
+    members[1].kill();
+    let older = tempfile::tempdir().unwrap();
+    copy(&members[1].folder().join("edgemere-data"), older.path());
+    members[1].start();
+    put(members[1].up());
+    members[1].kill();
+    restore(&members[1], older.path());
+    let (_, stderr, code) = try_start(members[1].folder(), &network, &master);
+    assert_eq!(code, 5, "{stderr}");
+    assert!(stderr.contains("rows are lost") && stderr.contains("accept operator one"), "{stderr}");
+    let (_, stderr, code) = count(members[2].up(), "t");
+    assert!(code != 0 && stderr.contains("one"), "{stderr}");
+    ask(members[2].up(), "accept operator one");
+    members[1].start();
+    counted(members[2].up(), 2);
+}
+
+/// A copy of the last run, with fewer rows than the network has answered with. Nobody has told the ledger:
+/// the master is away.
+#[test]
+fn rows_that_were_in_an_answer_are_missed_when_an_older_copy_comes_back() {
+    let (master, network) = (own_address(), own_address());
+    let mut members = [
+        Member::new("m", "master", &master, None),
+        Member::new("one", "operator", &network, Some(&master)),
+        Member::new("two", "operator", "127.0.0.1:0", Some(&master)),
+        Member::new("q", "query", "127.0.0.1:0", Some(&master)),
+    ];
+    members.iter_mut().for_each(Member::start);
+    members[1..3].iter().for_each(|member| put(member.up()));
+    counted(members[3].up(), 4);
+    members[0].kill();
+    let older = tempfile::tempdir().unwrap();
+    members[1].hang();
+    copy(&members[1].folder().join("edgemere-data"), older.path());
+    members[1].go_on();
+    put(members[1].up());
+    counted(members[3].up(), 6);
+    members[1].kill();
+    restore(&members[1], older.path());
+    members[1].start();
+    let is_missed = |node: &Node| {
+        let (stdout, stderr, code) = count(node, "t");
+        assert_ne!(code, 0, "{stdout}");
+        let says = ["operator one", "rows are lost", "accept operator one"];
+        assert!(says.iter().all(|what| stderr.contains(what)), "{stderr}");
+    };
+    is_missed(members[3].up());
+    // Also when it has gone on, further than it was.
+    for _ in 0..4 {
+        put(members[1].up());
+    }
+    is_missed(members[3].up());
+    let reply = subset(members[3].up());
+    let missing = reply.lines().find(|line| line.starts_with("edgemere-missing:"));
+    assert!(missing.is_some_and(|missing| missing.contains("one")), "{reply}");
+    assert!(reply.contains("\"n\":2"), "{reply}");
+    // The query node remembers it over a restart.
+    let mut query = members[3].take();
+    assert!(query.stop("TERM").success());
+    let again = ["--name", "q", "--role", "query", "--cluster", "q", "--master", master.as_str()];
+    let query = Node::start_in(query.take_folder(), &again);
+    is_missed(&query);
+    members[0].start();
+    wait_for("the master", || (query.run(&["accept operator one"]).2 == 0).then_some(()));
+    counted(&query, 12);
+}
+
 fn try_start(folder: &Path, network: &str, master: &str) -> (String, String, i32) {
     let args = [
         "node",
@@ -105,20 +250,6 @@ fn an_operator_with_another_or_an_older_data_folder_is_refused_until_it_is_accep
         Member::new("q", "query", "127.0.0.1:0", Some(&master)),
     ];
     members.iter_mut().for_each(Member::start);
-    let rows = "[{\"a\": 1}, {\"a\": 2}]";
-    let put = |node: &Node| {
-        let body = rows.len();
-        let request = format!(
-            "PUT / HTTP/1.1\r\nhost: {}\r\ndbms: d\r\ntable: t\r\ntype: json\r\n\
-             connection: close\r\ncontent-length: {body}\r\n\r\n{rows}",
-            node.http
-        );
-        let mut socket = TcpStream::connect(&node.http).unwrap();
-        socket.write_all(request.as_bytes()).unwrap();
-        let mut reply = String::new();
-        std::io::Read::read_to_string(&mut socket, &mut reply).unwrap();
-        assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
-    };
     put(members[1].up());
     wait_for("the rows", || count(members[2].up(), "t").0.contains("\"n\":2").then_some(()));
     // Killed and back: nothing is wrong with that.

@@ -19,6 +19,7 @@ mod doors;
 mod identity;
 mod import;
 mod import_kill;
+mod import_live;
 mod jobs;
 mod jobs_network;
 mod ledger;
@@ -42,6 +43,9 @@ mod rows;
 mod rows_crash;
 mod run;
 mod shell;
+#[cfg(target_os = "linux")]
+mod shell_terminal;
+mod sql_doors;
 mod stopping;
 mod support;
 mod tools_cli;

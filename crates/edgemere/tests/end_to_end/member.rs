@@ -3,6 +3,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::TcpListener;
+use std::path::Path;
 
 use tempfile::TempDir;
 
@@ -70,6 +71,15 @@ impl Member {
     /// Lets a node that hangs go on.
     pub(crate) fn go_on(&self) {
         signal(&self.up().child, "CONT");
+    }
+
+    /// Its folder, with its data in it.
+    pub(crate) fn folder(&self) -> &Path {
+        match &self.state {
+            State::Up(node) => node.folder.path(),
+            State::Down(folder) => folder.path(),
+            State::Gone => panic!("{} is gone", self.name),
+        }
     }
 
     pub(crate) fn node(&self) -> Option<&Node> {

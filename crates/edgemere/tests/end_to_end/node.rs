@@ -101,3 +101,19 @@ fn a_master_with_a_master_is_refused() {
     assert_eq!(code, 2);
     assert!(stderr.contains("--role operator,query"), "{stderr}");
 }
+
+#[test]
+fn a_first_start_has_nothing_to_take_from_others() {
+    use std::os::unix::fs::PermissionsExt;
+    let mut node = Node::start(&[]);
+    node.stop("TERM");
+    let log = node.log();
+    assert!(!log.contains("may no longer read"), "{log}");
+    // A folder that others could read is told of.
+    let folder = node.take_folder();
+    let rows = folder.path().join("edgemere-data/rows");
+    std::fs::set_permissions(&rows, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut node = Node::start_in(folder, &[]);
+    node.stop("TERM");
+    assert!(node.log().contains("may no longer read"), "{}", node.log());
+}

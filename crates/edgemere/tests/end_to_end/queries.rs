@@ -182,7 +182,7 @@ async fn formats_have_their_columns_also_without_rows() {
     let bytes = ask(&node, ARROW, some).send().await.unwrap().bytes().await.unwrap();
     let url = format!("{}/api/v1/ingest/d/copy", node.url());
     let copied = value(Client::new().post(url).header("content-type", ARROW).body(bytes)).await;
-    assert_eq!(copied, (200, json!({ "stored": 20_000 })));
+    assert_eq!((copied.0, &copied.1["stored"]), (200, &json!(20_000)));
     let both = "select count(*) as same from t join copy c on t.n = c.n and t.text = c.text";
     let (_, same) = value(ask(&node, "application/json", query(both))).await;
     assert_eq!(same["rows"], json!([{ "same": 20_000 }]));

@@ -64,3 +64,33 @@ async fn a_series_is_asked_with_a_body() {
         assert_eq!((actual, &reply["err_code"]), (status, &json!(code)), "{body}: {reply}");
     }
 }
+
+/// As EdgeLake's clients send a query: options in front of it, or no format at all.
+#[tokio::test]
+async fn a_query_may_have_options_in_front_and_needs_no_format() {
+    let node = Node::start(&["--name", "Query", "--register", "false"]);
+    let put = Client::new().put(node.url()).header("dbms", "d").header("table", "t");
+    assert_eq!(put.json(&json!([{ "v": 1 }, { "v": 2 }])).send().await.unwrap().status(), 200);
+    let body = |sql: &str| json!({ "dbms": "d", "sql": sql });
+    let rows = json!([{ "count(*)": 2 }]);
+    let plain = ask(&node, &body("select count(*) from t")).await;
+    assert_eq!(plain, (200, json!({ "Query": rows })));
+    let same = ask(&node, &body("format = json and stat = false select count(*) from t")).await;
+    assert_eq!(same, plain);
+    let (_, told) = ask(&node, &body("stat = true select count(*) from t")).await;
+    assert_eq!((&told["Query"], &told["Statistics"][0]["Count"]), (&rows, &json!(1)));
+    let list = ask(&node, &body("format = json:list \"select count(*) from t\"")).await;
+    assert_eq!(list, (200, rows.clone()));
+    let (status, wrong) = ask(&node, &body("format = xml select 1")).await;
+    assert_eq!((status, &wrong["err_code"]), (400, &json!(175)), "{wrong}");
+    let (status, wrong) = ask(&node, &body("format drop table t")).await;
+    assert_eq!((status, &wrong["err_code"]), (400, &json!(46)), "{wrong}");
+
+    let command =
+        || Client::new().get(node.url()).header("command", "sql d select count(*) from t");
+    let reply: Value = command().send().await.unwrap().json().await.unwrap();
+    assert_eq!((&reply["Query"], &reply["Statistics"][0]["Nodes"]), (&rows, &json!(0)));
+    let people = command().header("accept", "text/plain, */*").send().await.unwrap();
+    let text = people.text().await.unwrap();
+    assert!(text.starts_with("\ncount(*)\n--------\n"), "{text}");
+}

@@ -294,7 +294,9 @@ async fn rows_come_in_and_go_out_in_several_forms() {
         Client::new().post(url).header("content-type", kind).body(body)
     };
     let stored = |rows: usize| (200, json!({ "stored": rows }));
-    assert_eq!(error(ingest("application/json", "[{\"a\": 1, \"b\": \"x\"}]")).await, stored(1));
+    let (status, first) = error(ingest("application/json", "[{\"a\": 1, \"b\": \"x\"}]")).await;
+    let created = json!([{ "name": "a", "type": "int" }, { "name": "b", "type": "char(1)" }]);
+    assert_eq!((status, first), (200, json!({ "stored": 1, "created": created })));
     assert_eq!(error(ingest("application/x-ndjson", "{\"a\": 2}\n{\"a\": 3}\n")).await, stored(2));
     assert_eq!(error(ingest("text/csv", "a,b\n4,y\n")).await, stored(1));
     assert_eq!(error(ingest("image/png", "x")).await.0, 415);

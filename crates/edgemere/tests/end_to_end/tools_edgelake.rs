@@ -8,7 +8,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::support::{parts, run};
+use crate::support::{parts, run, run_with_input};
 
 const CAPTURED: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/edgelake.jsonl"));
@@ -359,7 +359,7 @@ fn every_node_is_in_the_answer_by_its_address() {
     assert_eq!(code, 0, "{stderr}");
     let answer: Value = serde_json::from_str(&stdout).unwrap();
     for address in ["127.0.0.1:36048", "127.0.0.1:36348", "127.0.0.1:36148"] {
-        assert_eq!(answer["result"][address]["status"], "running", "{answer}");
+        assert_eq!(answer["result"]["nodes"][address]["status"], "running", "{answer}");
     }
     assert_eq!(answer["provenance"]["missing"], json!(["127.0.0.1:36158"]), "{answer}");
     let (stdout, stderr, code) = node.shipped("monitor_nodes", json!({ "nodes": ["operator1"] }));
@@ -383,8 +383,8 @@ fn what_edgelake_says_is_wrong_is_told_and_its_other_forms_are_tried() {
     assert!(code == 3 && stderr.contains("EdgeLake's error 132"), "{stderr}");
     let (stdout, stderr, code) = node.shipped("node_status", json!({}));
     assert!(code == 0 && stdout.contains("running"), "{stderr}");
-    let (stdout, stderr, code) = node.shipped("help", json!({ "topic": "get columns" }));
-    assert!(code == 0 && stdout.contains("usage"), "{stderr}");
+    let (stdout, stderr, code) = node.shipped("help", json!({}));
+    assert!(code == 0 && stdout.contains("list_databases"), "{stderr}");
     let (stdout, stderr, code) = node.shipped("job_status", json!({ "job": 5 }));
     assert!(code == 0 && stdout.contains("Completed"), "{stderr}");
 }
@@ -406,4 +406,30 @@ fn a_server_that_is_no_node_is_told_as_such() {
     let output = run(folder.path(), &["tools", "call", "list_databases", "--node", &url]);
     let (_, stderr, code) = parts(&output);
     assert!(code == 6 && stderr.contains("neither Edgemere nor EdgeLake"), "{stderr}");
+}
+
+/// What EdgeLake cannot do is not offered: a plan, the rest of rows, and to who may only read the end of jobs.
+#[test]
+fn agents_are_not_offered_what_edgelake_cannot_do() {
+    let node = EdgeLake::start();
+    for (access, absent, present) in [
+        ("read", &["explain", "fetch_rows", "cancel_job"][..], &["sql", "job_status", "help"][..]),
+        ("write", &["explain", "fetch_rows"], &["sql", "cancel_job"]),
+    ] {
+        let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": { "name": "test", "version": "1" },
+        }});
+        let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {} });
+        let args = ["mcp", "--node", &node.url, "--agent-access", access];
+        let said = run_with_input(node.folder.path(), &args, &format!("{hello}\n{list}\n"));
+        let (stdout, stderr, _) = parts(&said);
+        let replies = stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let listed = replies.into_iter().find(|reply| reply["id"] == 2);
+        let listed = listed.unwrap_or_else(|| panic!("{stdout}{stderr}"));
+        let tools = listed["result"]["tools"].as_array().unwrap().clone();
+        let is_offered = |name: &&str| tools.iter().any(|tool| tool["name"] == **name);
+        assert!(present.iter().all(&is_offered), "{access}: {listed}");
+        assert!(!absent.iter().any(is_offered), "{access}: {listed}");
+    }
 }

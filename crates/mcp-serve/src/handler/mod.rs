@@ -68,7 +68,7 @@ impl Handler {
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        self.core.config()
+        self.core.config(None)
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -81,7 +81,9 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         cx.peer.set_peer_info(request.clone());
-        let answer = self.negotiate_initialize(&request)?;
+        let mut answer = self.negotiate_initialize(&request)?;
+        let toolset = self.asker(&cx).toolset;
+        answer.instructions = self.core.config(toolset.as_deref()).instructions;
         if let Some(session) = cx.extensions.get::<Arc<Session>>() {
             session.meet(cx.peer);
         }
@@ -89,9 +91,10 @@ impl ServerHandler for Handler {
     }
 
     async fn discover(&self, cx: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
-        let _ = self.asker(&cx);
+        let toolset = self.asker(&cx).toolset;
         let versions = ProtocolVersion::KNOWN_VERSIONS.to_vec();
-        let result = DiscoverResult::from_server_info(versions, self.core.config());
+        let config = self.core.config(toolset.as_deref());
+        let result = DiscoverResult::from_server_info(versions, config);
         Ok(result.with_ttl_ms(self.list_ttl_ms()))
     }
 

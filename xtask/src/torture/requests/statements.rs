@@ -138,6 +138,20 @@ const FIXED: &[(&str, &str)] = &[
     ("a costly regex", "select count(*) from w0 where regexp_like(lpad(s,100000,'a'), '(a|aa)+$')"),
     ("a large regex", "select count(*) from w0 where s ~ '((((a{1,100}){1,100}){1,100}){1,100})'"),
     (
+        "a costly LIKE",
+        "select count(*) from w0 where lpad(s,200000,s) like '%t__________________________Z'",
+    ),
+    (
+        "a costly NOT ILIKE",
+        "select id from w0 where lpad(s,200000,s) not ilike '%t_______________________Z'",
+    ),
+    ("a costly ~", "select lpad(s,200000,s) ~ '(t|e)*t.{900}Z' as m, count(*) from w0 group by m"),
+    ("a costly SIMILAR TO", "select max(lpad(s,200000,s) similar to '(t|e)*t.{900}Z') from w0"),
+    (
+        "a costly regexp_count",
+        "select sum(regexp_count(lpad(s,60000,'A'), '.*[^A-Z]|[A-Z]')) from w0",
+    ),
+    (
         "an endless recursion",
         "with recursive r as (select 1 as n union all select n + 1 from r) select count(*) from r",
     ),

@@ -29,7 +29,7 @@ pub(super) async fn change<T: Send + 'static>(
 
 /// Gives a policy to the network: to this ledger and, when another node keeps the network's, to its
 /// master, now or as soon as it is there.
-pub(super) async fn share(context: &Context<'_>, policy: Policy) -> Result<(), Error> {
+pub(in crate::commands) async fn share(context: &Context<'_>, policy: Policy) -> Result<(), Error> {
     let node = context.node;
     let scope = node.scope();
     let added = change(context, move |ledger| ledger.insert(policy, scope)).await?;

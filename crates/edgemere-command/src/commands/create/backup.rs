@@ -23,7 +23,9 @@ impl Report for Backup {
         details: "\
 The copy is in the folder \"backup\" of the node's own data folder, and nowhere else: its manifest with the \
 rows that have not settled, and links to its Parquet files, which take no room. Writers and queries go on. \
-\"edgemere backup DIR\" on the same machine uses it, carries it away and removes it.",
+A file that is \
+damaged is left out and named. \"edgemere backup DIR\" on the same machine uses it, carries it away and \
+removes it.",
         examples: &["create backup"],
         effect: Effect::Destructive,
         ..Declaration::WRITE
@@ -44,11 +46,14 @@ rows that have not settled, and links to its Parquet files, which take no room. 
         let id = jiff::Timestamp::now().as_microsecond();
         let name = format!("rows-{id}");
         let storage = context.node.engine().storage();
-        let Copied { storage, sequence, tables, files, rows, fresh_rows } =
+        let Copied { storage, sequence, tables, files, rows, fresh_rows, damaged } =
             storage.back_up(&folder.join(&name)).await?;
         let numbers = json!({
             "backup": name, "storage": storage, "sequence": sequence, "tables": tables,
             "files": files, "rows": rows, "fresh_rows": fresh_rows,
+            "damaged": damaged.iter().map(|damage| json!({
+                "file": damage.path.display().to_string(), "reason": damage.reason,
+            })).collect::<Vec<_>>(),
         });
         Ok(Reply::json(numbers))
     }

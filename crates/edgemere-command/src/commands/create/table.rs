@@ -36,8 +36,9 @@ impl Declared for Table {
 Without columns, the ledger must have the table's policy. With columns, the policy is published. The \
 columns row_id, insert_timestamp, tsd_name and tsd_id stand in front of every table's own.
 
-Types: int, bigint, decimal, float, boolean, date, time, timestamp, char(N), varchar. All columns may be \
-null; there are no keys or defaults. A table is also made by the first rows that are put into it.",
+Types: int, bigint, decimal, float, numeric(P,S), boolean, date, time, timestamp, timestamp(9), \
+timestamptz, interval, char(N), varchar, bytea. numeric(P,S) and decimal(P,S) are exact, up to 38 digits; \
+decimal and float without digits are floats of 64 bits. All columns may be null; there are no keys or defaults. A table is also made by the first rows that are put into it.",
         examples: &[
             "create table rand_data where dbms = new_company",
             "create table readings (timestamp timestamp, value float, device_name char(10)) where dbms = new_company",

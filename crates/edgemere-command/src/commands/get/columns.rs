@@ -26,7 +26,7 @@ impl Report for Columns {
                 [and type = TYPE] [and format = FORMAT]",
         about: "The columns of a table or of a view, and their types.",
         details: "\"sys_col = false\" leaves out the columns that every table has. \"type\" keeps \
-                  the columns of one type. \"format = list\" gives the names alone.",
+                  the columns of one type. \"format = list\" gives a list of the names, an object each.",
         examples: &[
             "get columns where dbms = new_company and table = rand_data",
             "get columns where dbms = new_company and table = rand_data and format = mcp",
@@ -47,12 +47,25 @@ impl Report for Columns {
                 wanted.as_ref().is_none_or(|w| w.eq_ignore_ascii_case(&column.type_name));
             type_fits && (with_system || !column.is_system())
         };
-        let mut columns = match context.node.engine().storage().view(&dbms, &table) {
-            Some(view) => columns_of_view(context.node, &view).await?,
-            None => definition(context.node, &dbms, &table)?.columns,
-        };
+        let mut columns = of_table(context, &dbms, &table).await?;
         columns.retain(is_wanted);
+        if options.output.format == Some(Format::List) {
+            let named = columns.iter().map(|column| json!({ "column": column.name }));
+            return Ok(Reply::json(named.collect()));
+        }
         Ok(reply(&dbms, &table, &columns))
+    }
+}
+
+/// The columns of a table, or of a view of this node.
+pub(super) async fn of_table(
+    context: &Context<'_>,
+    dbms: &str,
+    table: &str,
+) -> Result<Vec<Column>, Error> {
+    match context.node.engine().storage().view(dbms, table) {
+        Some(view) => columns_of_view(context.node, &view).await,
+        None => Ok(definition(context.node, dbms, table)?.columns),
     }
 }
 

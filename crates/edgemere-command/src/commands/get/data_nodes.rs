@@ -1,5 +1,6 @@
 //! `get data nodes`: the operators, and the tables whose rows each of them holds.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use edgemere_ledger::{Ledger, Policy};
@@ -38,17 +39,22 @@ impl Report for DataNodes {
             wanted.as_ref().is_none_or(|wanted| wanted == value)
         };
         let mut rows = Table::new(COLUMNS).grouped_by(3);
-        let mut list = Vec::new();
+        let mut by_table: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
         for holding in holdings(context.node.ledger()) {
             let is_wanted = fits(&company, &holding.company)
                 && fits(&dbms, &holding.dbms)
                 && fits(&table, &holding.table);
             if is_wanted {
                 rows.push(holding.row());
-                list.push(holding.for_agents());
+                let nodes = by_table.entry((holding.dbms.clone(), holding.table.clone()));
+                nodes.or_default().extend(holding.operator.name().map(str::to_owned));
             }
         }
-        Ok(Reply::table(rows).with_mcp(Value::Array(list)))
+        // An entry a table: agents read all of them.
+        let by_table = by_table.into_iter().map(
+            |((dbms, table), nodes)| json!({ "database": dbms, "table": table, "nodes": nodes }),
+        );
+        Ok(Reply::table(rows).with_mcp(by_table.collect()))
     }
 }
 
@@ -92,15 +98,6 @@ impl Holding {
             json!("-"),
             json!(operator.text("status").unwrap_or("active")),
         ]
-    }
-
-    fn for_agents(&self) -> Value {
-        json!({
-            "database": self.dbms,
-            "table": self.table,
-            "node": self.operator.name(),
-            "address": address_of(&self.operator),
-        })
     }
 }
 

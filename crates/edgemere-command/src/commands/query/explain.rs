@@ -102,6 +102,16 @@ rows, and what is left for this node.",
     }
 }
 
+impl Explain {
+    /// The database of the query that it plans.
+    pub(in crate::commands) fn database(&self) -> Option<&str> {
+        match &self.what {
+            What::Sql { dbms, .. } => Some(dbms),
+            What::Asked(_) => None,
+        }
+    }
+}
+
 /// What operators do for a query, and what is done with it.
 fn network(explained: &edgemere_engine::network::Explained) -> Value {
     let parts = explained.parts.iter().map(|part| {

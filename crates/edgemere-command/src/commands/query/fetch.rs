@@ -56,7 +56,7 @@ once, for five minutes, and only for who asked.",
     }
 
     async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
-        let rest = context.node.kept.take_rest(context.principal.name(), &self.cursor)?;
+        let rest = context.node.kept.take_rest(context.principal.name(), &self.cursor).await?;
         Ok(Reply::rows(rest))
     }
 }

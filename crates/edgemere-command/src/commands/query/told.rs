@@ -125,6 +125,7 @@ pub(crate) mod tests {
             rows: 20,
             bytes: 640,
             rows_read: 20,
+            has_told_read: true,
             time: Duration::from_millis(250),
             error: None,
         }
@@ -137,6 +138,7 @@ pub(crate) mod tests {
             rows: 0,
             bytes: 0,
             rows_read: 0,
+            has_told_read: false,
             time: Duration::from_secs(60),
             error: Some(Error::Unreachable {
                 operator: share("b", 32158).operator,

@@ -28,7 +28,8 @@ impl Declared for Client {
         details: "The nodes are addresses as IP:PORT, names of nodes in the ledger, what a \
                   \"blockchain get\" gives, or the operators that hold a table. All are asked at \
                   the same time. \"subset = true\" gives the answers of those that answer when \
-                  others do not; \"timeout\" is how long each has. The same as the REST headers \
+                  others do not; \"timeout\" is how long each has. A query (sql) has one answer: \
+                  that of the named operators together. The same as the REST headers \
                   \"destination\", \"subset\" and \"timeout\". The other nodes run the command with no \
                   more than the caller may do here.",
         examples: &[
@@ -62,14 +63,15 @@ impl Declared for Client {
         self.command.effect()
     }
 
-    /// Nodes that are asked as one database give rows, and all others an answer each.
+    /// A query has one answer wherever it runs; every other command has one from each node.
     fn gives_rows(&self) -> bool {
-        self.destination.is_one_database() && self.command.gives_rows()
+        let is_query = self.command.declaration().asks_network;
+        (is_query || self.destination.is_one_database()) && self.command.gives_rows()
     }
 
     async fn columns(&self, context: &Context<'_>) -> Result<Option<Vec<ResultColumn>>, Error> {
-        let on_network = self.destination.is_network();
-        match self.destination.is_one_database() {
+        let on_network = !self.destination.is_local();
+        match self.gives_rows() {
             true => self.command.columns(&Context { on_network, ..*context }).await,
             false => Ok(None),
         }

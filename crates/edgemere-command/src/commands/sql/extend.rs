@@ -57,7 +57,8 @@ fn title(cursor: &mut Cursor<'_>) -> Result<String, Error> {
     let mut title = cursor.name("a name")?;
     while let Token::Word(word) = cursor.peek().token {
         // Without parentheses around it, the list ends where the options go on.
-        if ["and", "select", "with"].contains(&word.to_lowercase().as_str()) {
+        let word_in_lower = word.to_lowercase();
+        if word_in_lower == "and" || super::BEGINNINGS.contains(&word_in_lower.as_str()) {
             break;
         }
         title.push(' ');

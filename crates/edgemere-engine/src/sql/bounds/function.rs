@@ -4,7 +4,8 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use arrow::compute::concat;
+use arrow::array::AsArray;
+use arrow::compute::{cast, concat};
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Result, ScalarValue, exec_err, plan_err};
 use datafusion::logical_expr::interval_arithmetic::Interval;
@@ -18,6 +19,7 @@ use datafusion::logical_expr::{
 
 use super::estimate::Arguments;
 use super::growth::{Cost, Declared, Growth};
+use super::pattern::{Pattern, Syntax};
 use super::{meter, registry};
 
 /// How long a text may be, in bytes, that is compared with another letter by letter.
@@ -29,8 +31,15 @@ const SEARCHED_BYTES_MAX: usize = 1 << 20;
 /// How long a pattern may be, in bytes.
 const PATTERN_BYTES_MAX: usize = 4 << 10;
 
+/// How long one search may take that cannot be stopped: the bytes of a text times the states of the
+/// pattern.
+const SEARCH_COST_MAX: usize = 5 * BLOCK_COST;
+
+/// The same when a pattern is looked for again and again in one text, each time up to its end.
+const SEARCHES_COST_MAX: usize = 500 * BLOCK_COST;
+
 /// How much is done before the query is asked whether it is to stop: letters compared.
-const BLOCK_COST: usize = 20_000_000;
+pub(super) const BLOCK_COST: usize = 20_000_000;
 
 /// How many bytes a value of a fixed size may have.
 const FIXED_SIZE_MAX: i32 = 16 << 10;
@@ -57,7 +66,8 @@ impl Bounded {
 
     /// Whether it can make much of little, or take long.
     pub(super) fn is_explosive(&self) -> bool {
-        matches!(self.declared.growth, Growth::Estimated(_)) || self.declared.cost != Cost::Little
+        matches!(self.declared.growth, Growth::Estimated(_))
+            || !matches!(self.declared.cost, Cost::Little | Cost::Own)
     }
 
     /// What a call would make, in bytes.
@@ -128,11 +138,53 @@ impl Bounded {
             }
             _ => {}
         }
-        // Patterns that come with the rows are made ready for each.
-        let many = matches!(call.args.get(1), Some(ColumnarValue::Array(_)));
-        let ready = if self.declared.cost == Cost::Pattern && many { BLOCK_COST / 16 } else { 1 };
-        let cost = |(one, two): (usize, usize)| one.max(1).saturating_mul(two.max(1)).max(ready);
+        if self.declared.cost == Cost::Pattern {
+            return self.search_costs(call, &first);
+        }
+        let cost = |(one, two): (usize, usize)| one.max(1).saturating_mul(two.max(1));
         Ok(first.into_iter().zip(second).map(cost).collect())
+    }
+
+    /// How long each row takes in which a pattern is looked for.
+    fn search_costs(&self, call: &ScalarFunctionArgs, sizes: &[usize]) -> Result<Vec<usize>> {
+        let again = match self.name() {
+            "regexp_count" | "regexp_instr" => true,
+            "regexp_replace" => call.args.len() > 3,
+            _ => false,
+        };
+        let cost = |pattern: Option<&Pattern>, size: usize| {
+            // What is no pattern is an error of the function itself.
+            let cost = pattern.map_or(size, |pattern| pattern.cost(size));
+            let all = if again { cost.saturating_mul(size) } else { 0 };
+            match cost > SEARCH_COST_MAX || all > SEARCHES_COST_MAX {
+                true => exec_err!(
+                    "{} does not look for this pattern in a text of {size} bytes: \
+                     it could take minutes; a shorter text or a simpler pattern does not",
+                    self.name()
+                ),
+                false => Ok(cost.max(1)),
+            }
+        };
+        let ready = |text: &str| Pattern::of(text, Syntax::Regex, false).ok();
+        match call.args.get(1) {
+            Some(ColumnarValue::Array(patterns)) => {
+                // Each is made ready for its row.
+                let patterns = cast(patterns, &DataType::Utf8View)?;
+                let rows = patterns.as_string_view_opt().into_iter().flatten().zip(sizes);
+                let mut costs = Vec::with_capacity(sizes.len());
+                for (pattern, size) in rows {
+                    meter::check_stop()?;
+                    let pattern = pattern.and_then(ready);
+                    costs.push(cost(pattern.as_deref(), *size)?.max(BLOCK_COST / 16));
+                }
+                Ok(costs)
+            }
+            Some(ColumnarValue::Scalar(pattern)) => {
+                let pattern = pattern.try_as_str().flatten().and_then(ready);
+                sizes.iter().map(|size| cost(pattern.as_deref(), *size)).collect()
+            }
+            None => Ok(sizes.to_vec()),
+        }
     }
 }
 
@@ -192,7 +244,7 @@ impl ScalarUDFImpl for Bounded {
     fn invoke_with_args(&self, call: ScalarFunctionArgs) -> Result<ColumnarValue> {
         meter::charge(self.name(), self.bytes(&call))?;
         match self.declared.cost {
-            Cost::Little => self.inner.invoke_with_args(call),
+            Cost::Little | Cost::Own => self.inner.invoke_with_args(call),
             _ => self.in_blocks(call),
         }
     }

@@ -3,6 +3,7 @@
 //! says, nor what a later version of DataFusion brings.
 
 use super::estimate::{self, Arguments};
+use super::matching;
 
 /// How far a result can outgrow the arguments.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +29,8 @@ pub(super) enum Cost {
     Lists,
     /// The text, times the pattern after it.
     Pattern,
+    /// It looks by itself whether it is to stop.
+    Own,
 }
 
 /// What is known of a function.
@@ -45,7 +48,7 @@ impl Declared {
 }
 
 /// A few bytes for each row.
-const FIXED: [&str; 94] = [
+const FIXED: [&str; 104] = [
     "abs",
     "acos",
     "acosh",
@@ -140,10 +143,20 @@ const FIXED: [&str; 94] = [
     "array_subtract",
     "array_scale",
     "array_normalize",
+    "interpolate",
+    "json_array_length",
+    "json_contains",
+    "json_get_bool",
+    "json_get_float",
+    "json_get_int",
+    "json_typeof",
+    "locf",
+    "time_bucket",
+    "time_bucket_gapfill",
 ];
 
 /// No more than the arguments, or a few times as much.
-const LINEAR: [(&str, usize); 56] = [
+const LINEAR: [(&str, usize); 64] = [
     ("array_append", 2),
     ("array_compact", 2),
     ("array_concat", 2),
@@ -200,6 +213,14 @@ const LINEAR: [(&str, usize); 56] = [
     ("date_format", 16),
     ("decode", 2),
     ("encode", 3),
+    ("json_array_elements", 8),
+    ("json_array_elements_text", 8),
+    ("json_extract", 1),
+    ("json_extract_text", 1),
+    ("json_get", 1),
+    ("json_get_str", 1),
+    ("json_get_text", 1),
+    ("json_keys", 8),
 ];
 
 /// What is known of a function, by its first name.
@@ -218,6 +239,7 @@ pub(super) fn declared(name: &str) -> Option<Declared> {
         "arrow_cast" | "arrow_try_cast" => Growth::Cast,
         "levenshtein" | "regexp_like" | "regexp_count" | "regexp_instr" | "array_has_all"
         | "array_has_any" => Growth::Fixed,
+        name if matching::is_one(name) => Growth::Fixed,
         name => match LINEAR.iter().find(|(known, _)| *known == name) {
             Some((_, times)) => Growth::Linear(*times),
             None if FIXED.contains(&name) => Growth::Fixed,
@@ -230,6 +252,7 @@ pub(super) fn declared(name: &str) -> Option<Declared> {
         "regexp_like" | "regexp_count" | "regexp_instr" | "regexp_match" | "regexp_replace" => {
             Cost::Pattern
         }
+        name if matching::is_one(name) => Cost::Own,
         _ => Cost::Little,
     };
     Some(Declared { growth, cost })

@@ -65,13 +65,43 @@ pub(super) struct Meter {
     made: AtomicUsize,
     call_max: usize,
     total_max: usize,
+    /// How often it was asked whether the query is to stop, and at which time it is.
+    #[cfg(test)]
+    checks: AtomicUsize,
+    #[cfg(test)]
+    stops_at: usize,
 }
 
 impl Meter {
+    fn new(stop: Stop, call_max: usize, total_max: usize) -> Self {
+        Self {
+            stop,
+            made: AtomicUsize::new(0),
+            call_max,
+            total_max,
+            #[cfg(test)]
+            checks: AtomicUsize::new(0),
+            #[cfg(test)]
+            stops_at: usize::MAX,
+        }
+    }
+
+    /// For a query that is to stop when it is asked for so many times.
+    #[cfg(test)]
+    pub(super) fn stopping_at(checks: usize) -> Arc<Self> {
+        let stop = Stop::after(std::time::Duration::from_secs(3600));
+        let meter = Self::new(stop, BATCH_BYTES_MAX, BATCH_BYTES_MAX);
+        Arc::new(Self { stops_at: checks, ..meter })
+    }
+
+    #[cfg(test)]
+    pub(super) fn checks(&self) -> usize {
+        self.checks.load(Ordering::Relaxed)
+    }
+
     /// For a step that runs.
     pub(super) fn running(stop: Stop) -> Arc<Self> {
-        let (call_max, total_max) = (BATCH_BYTES_MAX, BATCH_BYTES_MAX);
-        Arc::new(Self { stop, made: AtomicUsize::new(0), call_max, total_max })
+        Arc::new(Self::new(stop, BATCH_BYTES_MAX, BATCH_BYTES_MAX))
     }
 
     /// On this thread, until what is returned is dropped.
@@ -90,6 +120,10 @@ impl Meter {
     }
 
     fn check_stop(&self) -> Result<()> {
+        #[cfg(test)]
+        if self.checks.fetch_add(1, Ordering::Relaxed) + 1 >= self.stops_at {
+            self.stop.now();
+        }
         match self.stop.is_now() {
             true => exec_err!("the query is to stop"),
             false => Ok(()),
@@ -140,12 +174,7 @@ pub(in crate::sql) fn planning<F: Future>(
     stop: Stop,
     future: F,
 ) -> impl Future<Output = F::Output> {
-    let meter = Meter {
-        stop,
-        made: AtomicUsize::new(0),
-        call_max: FOLDED_BYTES_MAX,
-        total_max: FOLDED_TOTAL_BYTES_MAX,
-    };
+    let meter = Meter::new(stop, FOLDED_BYTES_MAX, FOLDED_TOTAL_BYTES_MAX);
     Within { meter: Arc::new(meter), future: Box::pin(future) }
 }
 

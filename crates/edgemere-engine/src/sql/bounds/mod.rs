@@ -9,19 +9,26 @@
 //! 2. `registry` wraps those that can grow or are slow, wherever a plan gets them from.
 //! 3. `function` is the wrapper: it estimates (`estimate`), asks the `meter`, and evaluates slow
 //!    functions in blocks of rows.
-//! 4. `steps` puts a `metered` step around every step of a plan whose expressions may grow. It hands
+//! 4. `matching` has functions in the place of `LIKE`, `~` and the like, whose search (`pattern`) can be
+//!    stopped inside one text; `windows` does the same for aggregates over windows.
+//! 5. `scans` takes what is costly out of the scans of files, and `steps` puts a `metered` step around every step of a plan whose expressions may grow. It hands
 //!    batches over in pieces that are small enough, and looks whether the query is to stop.
 
 mod estimate;
 mod function;
 mod growth;
+mod matching;
 mod meter;
 mod metered;
+mod pattern;
 mod registry;
+mod scans;
 mod steps;
+mod windows;
 
 pub(super) use self::estimate::value_bytes;
 pub use self::meter::Excess;
 pub(super) use self::meter::{check_stop, planning};
-pub(super) use self::registry::{bounded_plan, install};
-pub(super) use self::steps::metered;
+pub(super) use self::registry::{bounded_constants, bounded_plan, install};
+pub(super) use self::scans::plain_scan;
+pub(super) use self::steps::{longest_copied, metered};

@@ -6,45 +6,55 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, ScalarValue, plan_err};
 use datafusion::execution::SessionStateDefaults;
 use datafusion::logical_expr::expr::{AggregateFunction, ScalarFunction, WindowFunction};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, LogicalPlan, ScalarUDF, WindowFunctionDefinition};
 use datafusion::prelude::SessionContext;
 
 use super::function::{Bounded, check_type};
 use super::growth::declared;
+use super::{matching, windows};
 
 /// How many values an estimate of percentiles may go by.
 const CENTROIDS_MAX: u64 = 10_000;
 
-/// Functions that stand in FROM, and make as many rows as a number says.
-const TABLE_FUNCTIONS: [&str; 2] = ["range", "generate_series"];
-
-/// The functions with bounds, by all of their names.
+/// The functions with bounds and our own, by all of their names.
 fn functions() -> &'static HashMap<String, Arc<ScalarUDF>> {
     static FUNCTIONS: OnceLock<HashMap<String, Arc<ScalarUDF>>> = OnceLock::new();
     FUNCTIONS.get_or_init(|| {
         let known = SessionStateDefaults::default_scalar_functions();
-        known.iter().chain(&super::super::functions::all()).flat_map(named).collect()
+        let known =
+            known.iter().filter_map(with_bounds).flat_map(|one| named(&one)).collect::<Vec<_>>();
+        // Those that are our own take the place of others of the same name.
+        let own = own().into_iter().map(|one| with_bounds(&one).unwrap_or(one));
+        known.into_iter().chain(own.flat_map(|one| named(&one))).collect()
     })
 }
 
-/// A function with bounds, under all of its names; under none when it does not need them.
+/// The functions that are not DataFusion's.
+fn own() -> Vec<Arc<ScalarUDF>> {
+    super::super::functions::all().into_iter().chain(matching::all()).collect()
+}
+
+/// A function with bounds; none when it does not need them.
+fn with_bounds(function: &Arc<ScalarUDF>) -> Option<Arc<ScalarUDF>> {
+    let known = declared(function.name()).filter(|known| known.is_bounded())?;
+    Some(Arc::new(ScalarUDF::new_from_impl(Bounded::new(function.inner(), known))))
+}
+
+/// A function under all of its names.
 fn named(function: &Arc<ScalarUDF>) -> Vec<(String, Arc<ScalarUDF>)> {
-    let Some(known) = declared(function.name()).filter(|known| known.is_bounded()) else {
-        return vec![];
-    };
-    let bounded = Arc::new(ScalarUDF::new_from_impl(Bounded::new(function.inner(), known)));
     let names =
         std::iter::once(function.name()).chain(function.aliases().iter().map(String::as_str));
-    names.map(|name| (name.to_owned(), Arc::clone(&bounded))).collect()
+    names.map(|name| (name.to_owned(), Arc::clone(function))).collect()
 }
 
 /// Gives a session the functions of queries, and takes all others away.
 pub(in crate::sql) fn install(context: &SessionContext) {
-    for function in super::super::functions::all() {
+    for function in own() {
         context.register_udf(ScalarUDF::clone(&function));
     }
     let registered: Vec<_> = context.state().scalar_functions().values().cloned().collect();
@@ -57,26 +67,97 @@ pub(in crate::sql) fn install(context: &SessionContext) {
             (Some(_), None) => {}
         }
     }
-    TABLE_FUNCTIONS.iter().for_each(|name| context.deregister_udtf(name));
+    super::super::functions::install(context);
 }
 
-/// A plan whose functions have bounds.
+/// A plan whose functions have bounds, to be run.
 pub(in crate::sql) fn bounded_plan(plan: LogicalPlan) -> Result<LogicalPlan> {
-    let plan = plan.transform_up_with_subqueries(|step| step.map_expressions(bounded))?;
+    let plan = plan.transform_up_with_subqueries(|step| {
+        let names = NamePreserver::new(&step);
+        // What rules out files is only looked at: DataFusion understands its own operators.
+        let is_scan = matches!(step, LogicalPlan::TableScan(_));
+        let matches = if is_scan { Matches::None } else { Matches::All };
+        step.map_expressions(|expression| {
+            let name = names.save(&expression);
+            let bounded = exchanged_in(expression, matches)?;
+            Ok(bounded.update_data(|bounded| name.restore(bounded)))
+        })
+    })?;
     Ok(plan.data)
 }
 
-/// An expression whose functions have bounds.
+/// A plan in which patterns are looked for in constants by functions with bounds: it is about to be
+/// optimized, and what is constant is computed then.
+pub(in crate::sql) fn bounded_constants(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    plan.transform_up_with_subqueries(|step| {
+        let names = NamePreserver::new(&step);
+        step.map_expressions(|expression| {
+            let mut has_matches = false;
+            expression.apply(|part| {
+                has_matches |= is_constant_match(part);
+                Ok(TreeNodeRecursion::Continue)
+            })?;
+            if !has_matches {
+                return Ok(Transformed::no(expression));
+            }
+            let name = names.save(&expression);
+            let bounded =
+                expression.transform_up(|part| exchanged_match(part, Matches::Constant))?;
+            Ok(bounded.update_data(|bounded| name.restore(bounded)))
+        })
+    })
+}
+
+/// Which operators that look for patterns are exchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Matches {
+    None,
+    /// Those that do so in a constant.
+    Constant,
+    All,
+}
+
+fn is_constant_match(expression: &Expr) -> bool {
+    matching::call(expression).is_some_and(|(_, [text, _])| !text.any_column_refs())
+}
+
+fn exchanged_match(expression: Expr, matches: Matches) -> Result<Transformed<Expr>> {
+    let is_meant = match matches {
+        Matches::None => false,
+        Matches::Constant => is_constant_match(&expression),
+        Matches::All => true,
+    };
+    let Some((name, [text, pattern])) = matching::call(&expression).filter(|_| is_meant) else {
+        return Ok(Transformed::no(expression));
+    };
+    let Some(function) = functions().get(name) else { return Ok(Transformed::no(expression)) };
+    Ok(Transformed::yes(function.call(vec![text.clone(), pattern.clone()])))
+}
+
+/// An expression whose functions have bounds, to be optimized further.
 pub(super) fn bounded(expression: Expr) -> Result<Transformed<Expr>> {
+    exchanged_in(expression, Matches::Constant)
+}
+
+fn exchanged_in(expression: Expr, matches: Matches) -> Result<Transformed<Expr>> {
     expression.transform_up(|part| match part {
-        Expr::ScalarFunction(call) => exchanged(call),
+        Expr::ScalarFunction(call) => {
+            exchanged(call)?.transform_data(|call| exchanged_match(call, matches))
+        }
         Expr::AggregateFunction(call) => {
             check_aggregate(&call)?;
             Ok(Transformed::no(Expr::AggregateFunction(call)))
         }
-        Expr::WindowFunction(call) => {
+        Expr::WindowFunction(mut call) => {
             check_window(&call)?;
-            Ok(Transformed::no(Expr::WindowFunction(call)))
+            match &call.fun {
+                WindowFunctionDefinition::AggregateUDF(function) if matches == Matches::All => {
+                    let function = windows::stoppable(function);
+                    call.fun = WindowFunctionDefinition::AggregateUDF(function);
+                    Ok(Transformed::yes(Expr::WindowFunction(call)))
+                }
+                _ => Ok(Transformed::no(Expr::WindowFunction(call))),
+            }
         }
         Expr::Cast(cast) => {
             check_type(cast.field.data_type())?;
@@ -86,7 +167,7 @@ pub(super) fn bounded(expression: Expr) -> Result<Transformed<Expr>> {
             check_type(cast.field.data_type())?;
             Ok(Transformed::no(Expr::TryCast(cast)))
         }
-        other => Ok(Transformed::no(other)),
+        other => exchanged_match(other, matches),
     })
 }
 
@@ -175,7 +256,7 @@ mod tests {
     #[test]
     fn what_is_not_offered_is_known_not_to_be() {
         let functions = SessionStateDefaults::default_scalar_functions();
-        for function in functions.iter().chain(&super::super::super::functions::all()) {
+        for function in functions.iter().chain(&own()) {
             let name = function.name();
             let is_offered = declared(name).is_some();
             assert_eq!(is_offered, !NOT_OFFERED.contains(&name), "decide about \"{name}\"");

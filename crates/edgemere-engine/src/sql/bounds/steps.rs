@@ -6,7 +6,7 @@ use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Schema};
 use datafusion::common::Result;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::physical_expr::expressions::{Column, Literal};
+use datafusion::physical_expr::expressions::{Column, InListExpr, Literal};
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec};
@@ -26,6 +26,9 @@ const TERMS_FEW: usize = 8;
 
 /// How many bytes of constants a step may have before it is looked at what they make.
 const CONSTANTS_FEW_BYTES: usize = 4 << 10;
+
+/// How many values all terms of a step may compute at once.
+const VALUES_MAX: usize = 4 << 20;
 
 /// How many rows a function is given at once that can make much of little.
 const EXPLOSIVE_ROWS_MAX: usize = 1024;
@@ -97,13 +100,11 @@ impl Cut {
             Ok(TreeNodeRecursion::Continue)
         })?;
         let kind = kind(plan);
-        let is_little = terms.weight < TERMS_FEW
-            && terms.constant_bytes <= CONSTANTS_FEW_BYTES
-            && !terms.has_functions;
-        if kind == Kind::Plain && is_little {
+        if kind == Kind::Plain && !terms.is_costly() {
             return Ok(None);
         }
         let rows_max = if terms.is_explosive { EXPLOSIVE_ROWS_MAX } else { usize::MAX };
+        let rows_max = rows_max.min(VALUES_MAX / terms.count.max(1)).max(1);
         let (weight, constant_bytes) = (terms.weight.max(1), terms.constant_bytes);
         Ok(Some(Self { weight, constant_bytes, rows_max, kind }))
     }
@@ -252,7 +253,8 @@ fn copied_bytes(array: &dyn Array) -> usize {
     }
 }
 
-fn longest_copied(array: &Arc<dyn Array>) -> usize {
+/// The bytes of the longest value that is copied where rows are put together.
+pub(in crate::sql) fn longest_copied(array: &Arc<dyn Array>) -> usize {
     match is_copied(array.data_type()) {
         true => longest(array),
         false => 0,
@@ -273,7 +275,8 @@ fn elements_of(array: &dyn Array) -> usize {
 
 /// What the expressions of a step are made of.
 #[derive(Debug, Default)]
-struct Terms {
+pub(super) struct Terms {
+    count: usize,
     weight: usize,
     constant_bytes: usize,
     has_functions: bool,
@@ -281,8 +284,30 @@ struct Terms {
 }
 
 impl Terms {
+    pub(super) fn of(expressions: impl Iterator<Item = Arc<dyn PhysicalExpr>>) -> Result<Self> {
+        let mut terms = Self::default();
+        for expression in expressions {
+            terms.add(&expression)?;
+        }
+        Ok(terms)
+    }
+
+    /// Whether they may make much, or take long.
+    pub(super) fn is_costly(&self) -> bool {
+        self.weight >= TERMS_FEW || self.constant_bytes > CONSTANTS_FEW_BYTES || self.has_functions
+    }
+
     fn add(&mut self, expression: &Arc<dyn PhysicalExpr>) -> Result<()> {
         expression.apply(|part| {
+            self.count += 1;
+            if let Some(list) = part.downcast_ref::<InListExpr>()
+                && list.list().iter().all(|one| one.is::<Literal>())
+            {
+                // However many constants there are, each row is looked up among them once.
+                self.weight += 1;
+                self.add(list.expr())?;
+                return Ok(TreeNodeRecursion::Jump);
+            }
             if let Some(literal) = part.downcast_ref::<Literal>() {
                 self.constant_bytes = self.constant_bytes.saturating_add(literal.value().size());
             } else if let Some(call) = part.downcast_ref::<ScalarFunctionExpr>() {
@@ -296,5 +321,35 @@ impl Terms {
             Ok(TreeNodeRecursion::Continue)
         })?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::physical_expr::expressions::{binary, col, in_list, lit};
+
+    use super::*;
+
+    fn schema() -> Schema {
+        Schema::new(vec![arrow::datatypes::Field::new("n", DataType::Int64, true)])
+    }
+
+    fn terms(expression: Arc<dyn PhysicalExpr>) -> Terms {
+        Terms::of(std::iter::once(expression)).unwrap()
+    }
+
+    #[test]
+    fn a_list_of_constants_is_one_term_and_other_terms_cut_the_rows() {
+        let (schema, n) = (schema(), col("n", &schema()).unwrap());
+        let list = (0..50_000_i64).map(lit).collect();
+        let listed = terms(in_list(Arc::clone(&n), list, &false, &schema).unwrap());
+        assert_eq!((listed.count, listed.is_costly()), (2, false));
+        let sum = (0..600_i64).fold(Arc::clone(&n), |sum, number| {
+            let plus = datafusion::logical_expr::Operator::Plus;
+            binary(sum, plus, lit(number), &schema).unwrap()
+        });
+        let summed = terms(sum);
+        assert_eq!((summed.count, summed.is_costly()), (1201, true));
+        assert!(VALUES_MAX / summed.count < 8192);
     }
 }

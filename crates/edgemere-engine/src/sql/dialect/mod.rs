@@ -21,21 +21,24 @@ mod parts;
 mod period;
 mod postgres;
 mod range;
+mod request;
 mod tokens;
 mod units;
 
 use datafusion::sql::sqlparser::ast::{Query, Statement};
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::Tokenizer;
+use datafusion::sql::sqlparser::tokenizer::{TokenWithSpan, Tokenizer};
 
 pub(super) use self::automatic::TimeRange;
 pub(super) use self::increments::HIDDEN;
 pub use self::parts::{condition, results};
 pub(super) use self::parts::{expression, grouping, ordering, projection, tokenize};
 use self::postgres::Postgres;
+pub(super) use self::request::{Explain, Like, Listed, Request, Show};
 pub(super) use self::tokens::offset;
 use self::tokens::{Mended, OwnCast, mend};
 use super::error::Error;
+use super::visible::Internal;
 
 /// How deep the parser goes; `nesting` lets through nothing that is deeper.
 const DEPTH_MAX: usize = 2 * nesting::DEPTH_MAX;
@@ -44,16 +47,27 @@ const DEPTH_MAX: usize = 2 * nesting::DEPTH_MAX;
 #[derive(Clone, Debug)]
 pub(super) struct Reading {
     statement: Statement,
+    /// The internal columns that it names.
+    internal: Internal,
 }
 
 impl Reading {
-    /// Reads one statement of EdgeLake's SQL.
+    /// Reads one statement of EdgeLake's SQL that is a query, as that of a view is.
     pub(super) fn of(sql: &str) -> Result<Self, Error> {
-        let (mut statement, casts) = parse(sql)?;
+        let (statement, casts, internal) = parse_tokens(sql, &read_tokens(sql)?)?;
+        Self::new(statement, &casts, internal)
+    }
+
+    fn new(mut statement: Statement, casts: &[OwnCast], internal: Internal) -> Result<Self, Error> {
         if let Statement::Query(query) = &mut statement {
-            rewrite(query, &casts)?;
+            rewrite(query, casts)?;
         }
-        Ok(Self { statement })
+        Ok(Self { statement, internal })
+    }
+
+    /// The internal columns that the statement names.
+    pub(super) fn internal(&self) -> Internal {
+        self.internal
     }
 
     /// The query, when the statement is one.
@@ -93,18 +107,28 @@ fn parser() -> Parser<'static> {
     Parser::new(&Postgres).with_recursion_limit(DEPTH_MAX)
 }
 
-fn parse(sql: &str) -> Result<(Statement, Vec<OwnCast>), Error> {
+/// The tokens of a text, not nested too deeply to be parsed.
+fn read_tokens(sql: &str) -> Result<Vec<TokenWithSpan>, Error> {
     let tokens = Tokenizer::new(&Postgres, sql)
         .tokenize_with_location()
         .map_err(|error| syntax(sql, &error.to_string()))?;
     nesting::check(&tokens)?;
-    let Mended { tokens, casts } = mend(sql, tokens);
+    Ok(tokens)
+}
+
+/// The one statement that tokens of a text are.
+fn parse_tokens(
+    sql: &str,
+    tokens: &[TokenWithSpan],
+) -> Result<(Statement, Vec<OwnCast>, Internal), Error> {
+    let internal = Internal::named_in(tokens);
+    let Mended { tokens, casts } = mend(sql, tokens.to_vec());
     let mut statements = parser()
         .with_tokens_with_locations(tokens)
         .parse_statements()
         .map_err(|error| syntax(sql, &parser_message(&error)))?;
     match (statements.pop(), statements.is_empty()) {
-        (Some(statement), true) => Ok((statement, casts)),
+        (Some(statement), true) => Ok((statement, casts, internal)),
         (None, _) => Err(Error::Empty),
         (Some(_), false) => Err(Error::SeveralStatements),
     }

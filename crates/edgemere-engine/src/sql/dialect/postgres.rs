@@ -33,6 +33,19 @@ impl Dialect for Postgres {
         false
     }
 
+    /// `SELECT * EXCLUDE (…)`, `EXCEPT` and `REPLACE` are other databases', and useful.
+    fn supports_select_wildcard_exclude(&self) -> bool {
+        true
+    }
+
+    fn supports_select_wildcard_except(&self) -> bool {
+        true
+    }
+
+    fn supports_select_wildcard_replace(&self) -> bool {
+        true
+    }
+
     fn identifier_quote_style(&self, identifier: &str) -> Option<char> {
         OTHERS.identifier_quote_style(identifier)
     }

@@ -1,9 +1,18 @@
-//! Functions that EdgeLake's SQL needs and DataFusion does not have. `dialect` makes calls of them.
+//! Functions that DataFusion does not have: those that EdgeLake's SQL needs, of which `dialect` makes
+//! calls, and those for JSON and for series of measurements; and one that DataFusion has, mended.
 
+mod buckets;
+mod counters;
+mod date_part;
+mod first_last;
 mod format_time;
 mod format_value;
+mod gapfill;
+mod json;
 mod replace_first;
+mod series;
 mod time_bin;
+mod time_bucket;
 mod time_difference;
 
 use std::hash::{Hash, Hasher};
@@ -12,16 +21,20 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::{Result, plan_err};
+use datafusion::logical_expr::planner::ExprPlanner;
 use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
+use datafusion::prelude::SessionContext;
 
 pub(super) use self::format_time::check as check_time_format;
 pub(super) use self::format_value::check as check_number_format;
+pub(super) use self::gapfill::Planner;
+pub(super) use self::series::is_call as is_series_call;
 pub(super) use self::time_difference::clock;
 use crate::schema::told;
 
-/// All of them.
+/// All that make one value of the values of a row.
 pub(super) fn all() -> Vec<Arc<ScalarUDF>> {
     let functions = [
         format_time::FUNCTION,
@@ -31,7 +44,28 @@ pub(super) fn all() -> Vec<Arc<ScalarUDF>> {
         time_difference::FUNCTION,
     ];
     let functions = functions.into_iter().map(Function::new).map(ScalarUDF::new_from_impl);
-    functions.map(Arc::new).collect()
+    let functions = functions.chain(json::all());
+    let functions = functions.chain([time_bucket::function(), date_part::function()]);
+    functions.chain(gapfill::all()).map(Arc::new).collect()
+}
+
+/// Gives a session what is no function of a row: aggregates, series in FROM, and operators.
+pub(super) fn install(context: &SessionContext) {
+    let aggregates = first_last::all().into_iter().chain(counters::all());
+    aggregates.for_each(|function| context.register_udaf(function));
+    for function in series::ALL {
+        context.register_udtf(function.name, Arc::new(function));
+    }
+}
+
+/// What makes calls of operators.
+pub(super) fn operators() -> Arc<dyn ExprPlanner> {
+    Arc::new(json::Operators)
+}
+
+/// The plan with steps in the place of functions that are about more than a row or a group.
+pub(super) fn rewrite(plan: LogicalPlan) -> Result<LogicalPlan> {
+    gapfill::rewrite(plan).and_then(counters::rewrite)
 }
 
 /// A function: its name, what it takes, what it gives and what it does.

@@ -19,7 +19,7 @@ pub(super) const FUNCTION: Definition = Definition {
     run,
 };
 
-const DAY: i64 = 86_400_000_000;
+pub(super) const DAY: i64 = 86_400_000_000;
 
 /// 1970-01-05, which is a Monday.
 const MONDAY: i64 = 4 * DAY;
@@ -57,7 +57,7 @@ fn begin(time: i64, months: i64, micros: i64) -> Option<i64> {
 ///
 /// The calendar's arithmetic is the usual one: years begin in March, so that the day of a leap year
 /// is the last, and 400 of them are always as many days.
-fn month_of(day: i64) -> i64 {
+pub(super) fn month_of(day: i64) -> i64 {
     let day = day + 719_468;
     let era = day.div_euclid(146_097);
     let day_of_era = day.rem_euclid(146_097);
@@ -69,7 +69,7 @@ fn month_of(day: i64) -> i64 {
 }
 
 /// The first day of a month, since 1970-01-01.
-fn first_day(month: i64) -> i64 {
+pub(super) fn first_day(month: i64) -> i64 {
     let from_march = month - 2;
     let (year, month) = (from_march.div_euclid(12), from_march.rem_euclid(12));
     let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));

@@ -11,6 +11,7 @@ use super::old::Old;
 use crate::storage::folder::{Folder, is_unfinished};
 use crate::storage::footer::Footer;
 use crate::storage::record::{FileRecord, StorageId, TableRecord};
+use crate::storage::witness::Witness;
 use crate::storage::writes::{Key, Shelf};
 use crate::storage::{Error, block};
 
@@ -85,7 +86,8 @@ impl Plan {
             tables: Vec::new(),
             kept: Vec::new(),
             storage: newest(&found).or(old.marks.and_then(|marks| marks.storage)),
-            sequence: found.iter().map(|file| file.sequence).max().unwrap_or(0),
+            // The transaction that named a file came after the last one before it was written.
+            sequence: found.iter().map(|file| file.sequence + 1).max().unwrap_or(0),
             next_table: 1,
             next_file: found.iter().map(|file| file.file.number + 1).max().unwrap_or(1),
             unreadable,
@@ -100,18 +102,20 @@ impl Plan {
         let candidates = found.into_iter().filter(|file| !trusts_list || is_named(file)).collect();
         plan.take_tables(&old, candidates, report);
         plan.take_blocks(folder, &old, report);
-        plan.keep_others(old);
+        plan.take_witness(folder, report)?;
+        // A folder that has lost something is not what it was: without its epochs everybody knows.
+        let is_same = trusts_list && report.missing.is_empty();
+        plan.keep_others(old, is_same);
         Ok(plan)
     }
 
     /// Takes the newest of the files that have the same rows.
     fn take_tables(&mut self, old: &Old, mut found: Vec<Found>, report: &mut Repair) {
         let mut tables: BTreeMap<u64, TableRecord> = old.tables.clone();
+        found.sort_by_key(|file| file.sequence);
         for file in &found {
             let known = tables.entry(file.table_id).or_insert_with(|| file.table.clone());
-            if known.columns_len() < file.table.columns_len() {
-                *known = file.table.clone();
-            }
+            *known = known.clone().joined(&file.table);
         }
         // A table that was made again under its name is another one.
         let mut latest = BTreeMap::new();
@@ -170,14 +174,30 @@ impl Plan {
         }
     }
 
+    /// Says which transactions were acknowledged and are in no file, and counts on after them.
+    fn take_witness(&mut self, folder: &Folder, report: &mut Repair) -> Result<(), Error> {
+        let Some(storage) = self.storage else { return Ok(()) };
+        let last = Witness::open(folder.path())?.last(storage).unwrap_or(0);
+        if last > self.sequence {
+            report.needed = true;
+            let (from, to) = (self.sequence + 1, last);
+            report
+                .missing
+                .push(format!("the transactions {from} to {to}, as far as no file has them"));
+            self.sequence = last;
+        }
+        Ok(())
+    }
+
     /// Keeps what is said of databases, views and tables that are there.
-    fn keep_others(&mut self, old: Old) {
+    fn keep_others(&mut self, old: Old, is_same: bool) {
         let ids: HashSet<u64> = self.tables.iter().map(|table| table.id).collect();
         let is_of_table =
             |shelf| matches!(shelf, Shelf::Retention | Shelf::Keys | Shelf::KeyPlaces);
         let others = old.others.into_iter();
         self.kept =
             others.filter(|(shelf, key, _)| !is_of_table(*shelf) || ids.contains(&key.0)).collect();
+        self.kept.retain(|(shelf, ..)| is_same || *shelf != Shelf::Epochs);
         for (shelf, key, _) in &self.kept {
             if matches!(shelf, Shelf::Databases | Shelf::Views) {
                 self.next_table = self.next_table.max(key.0 + 1);

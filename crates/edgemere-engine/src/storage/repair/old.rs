@@ -12,7 +12,7 @@ use super::Repair;
 use crate::storage::Error;
 use crate::storage::folder::Folder;
 use crate::storage::record::{Counters, FileRecord, Marks, TableRecord};
-use crate::storage::writes::{Key, Shelf, Values, parse, read_some};
+use crate::storage::writes::{Digests, Key, Shelf, Values, parse, read_some};
 
 /// The values of a store.
 #[derive(Default)]
@@ -69,12 +69,21 @@ impl Old {
             Shelf::Keys,
             Shelf::KeyPlaces,
             Shelf::Clock,
+            Shelf::Epochs,
         ];
         let others: Vec<_> = others
             .into_iter()
             .map(|which| Ok((which, shelf(which)?)))
             .collect::<Result<_, Error>>()?;
         self.marks = records(path, &marks).next().map(|(_, marks)| marks);
+        let digests = Digests::read(&transaction, path);
+        if let (Some(marks), Ok(digests)) = (self.marks, digests)
+            && !digests.fit(&marks)
+        {
+            self.is_whole = false;
+            report.needed = true;
+            report.missing.push("values of fresh.redb are gone".to_owned());
+        }
         self.tables = records(path, &tables).map(|(key, table)| (key.0, table)).collect();
         self.counters = records(path, &counters).map(|(key, it)| (key.0, it)).collect();
         self.files = records(path, &files).collect();

@@ -67,6 +67,19 @@ const VALUES: &[&str] = &[
     "ts::timezone('Europe/Rome')",
     "ts::timezone(pt)::datetime('%H:%M')",
     "ts::timediff('2026-01-02 00:00:00')",
+    "concat('{\"a\": [', n, ', ', g, '], \"s\": \"', s, '\"}') -> 'a' ->> -1",
+    "concat('{\"s\": \"', s, '\"}') ->> 's'",
+    "json_get_int(concat('[', n, ']'), 0)",
+    "json_get_float(concat('[', f, ']'), 0)",
+    "json_array_length(concat('[', n, ', ', g, ']'))",
+    "json_extract(concat('{\"a\": [', n, ', ', g, ']}'), '$.a[1]')",
+    "json_contains(concat('{\"', s, '\": 1}'), \"order\")",
+    "array_to_string(json_keys(concat('{\"', s, '\": 1, \"b\": 2}')), ',')",
+    "array_to_string(json_array_elements_text(concat('[', n, ', ', g, ']')), ',')",
+    "time_bucket('6 hours', ts)",
+    "time_bucket('1 month', d)",
+    "time_bucket('1 day', ts, 'America/New_York')",
+    "time_bucket('5 hours', ts, timestamp '2026-01-01 01:00:00')",
 ];
 
 /// Conditions on a row.
@@ -95,6 +108,8 @@ const TESTS: &[&str] = &[
     "s || 'x' = 'ax'",
     "late_n is null and late_s is not null",
     "abs(f) > 5.5",
+    "time_bucket('1 day', ts) = '2026-01-02'",
+    "concat('{\"n\": ', n, '}') ->> 'n' = '3'",
 ];
 
 /// A question with some of them.

@@ -10,6 +10,7 @@
 
 mod functions;
 mod joins;
+mod measurements;
 mod more;
 mod scene;
 mod shrink;
@@ -41,54 +42,54 @@ const FAMILIES: [Family; 7] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_anywhere() {
-    check(Way::Evenly).await;
+    Box::pin(check(Way::Evenly)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn all_rows_of_a_table_in_one_place() {
-    check(Way::InOnePlace).await;
+    Box::pin(check(Way::InOnePlace)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operator_without_rows() {
-    check(Way::OneIsEmpty).await;
+    Box::pin(check(Way::OneIsEmpty)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nearly_all_rows_in_one_place() {
-    check(Way::Skewed).await;
+    Box::pin(check(Way::Skewed)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_table_that_an_operator_has_never_made() {
-    check(Way::NeverMade).await;
+    Box::pin(check(Way::NeverMade)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn columns_that_only_some_operators_have() {
-    check(Way::OtherColumns).await;
+    Box::pin(check(Way::OtherColumns)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn columns_that_have_other_types_elsewhere() {
-    check(Way::OtherTypes).await;
+    Box::pin(check(Way::OtherTypes)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tables_that_only_some_operators_have() {
-    check(Way::Elsewhere).await;
+    Box::pin(check(Way::Elsewhere)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_that_two_operators_have() {
-    check(Way::Copies).await;
+    Box::pin(check(Way::Copies)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_function_crosses_the_wire() {
     let scene = Scene::new(&spread(&mut Chance::new(SEED), Way::Evenly)).await;
     let mut wrong = Vec::new();
-    for question in functions::all() {
+    for question in functions::all().into_iter().chain(measurements::all()) {
         let difference = scene.compare(&question).await.err();
         wrong.extend(difference.map(|difference| format!("{}\n    {difference}", question.sql)));
     }
@@ -104,8 +105,10 @@ async fn check(way: Way) {
     let mut chance = Chance::new(seed.wrapping_mul(31).wrapping_add(way as u64));
     let tables = spread(&mut chance, way);
     let scene = Scene::new(&tables).await;
+    let mut measured = Chance::new(seed.wrapping_mul(37).wrapping_add(way as u64));
     for _ in 0..setting("EDGEMERE_SQL_QUERIES", QUERIES) {
-        for question in questions(&mut chance) {
+        let measurements = [(); 2].map(|()| measurements::question(&mut measured));
+        for question in questions(&mut chance).into_iter().chain(measurements) {
             if let Err(difference) = scene.compare(&question).await {
                 fail(seed, way, &tables, &question, difference).await;
             }

@@ -150,7 +150,7 @@ fn retype(part: &mut Held) {
         column.kind = match column.name.as_str() {
             "f" => Kind::Int,
             "day" => Kind::Varchar,
-            "n" => Kind::Decimal,
+            "n" => Kind::HUGE,
             _ => continue,
         };
     }

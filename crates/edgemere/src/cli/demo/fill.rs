@@ -67,13 +67,14 @@ pub(super) async fn known_to_query(network: &Network) -> anyhow::Result<()> {
         let reply = ask(&network.query.client, command).await?;
         let known: Vec<serde_json::Value> =
             serde_json::from_str(&reply).context("the query node's answer is not a list")?;
-        if known.len() >= wanted {
+        let nodes = known.iter().filter_map(|table| table.get("nodes")?.as_array());
+        let known: usize = nodes.map(Vec::len).sum();
+        if known >= wanted {
             return Ok(());
         }
         if start.elapsed() > LEDGER_MAX {
             let message = format!(
-                "the query node knows {} of {wanted} tables of the operators after {} s",
-                known.len(),
+                "the query node knows {known} of {wanted} tables of the operators after {} s",
                 LEDGER_MAX.as_secs()
             );
             return Err(Failure::new(Kind::Unavailable, message).into());
@@ -172,6 +173,7 @@ impl Piece {
             input: Input::Csv,
             body: body.into(),
             key: &key,
+            infer: false,
         };
         let start = Instant::now();
         loop {

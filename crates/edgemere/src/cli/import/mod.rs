@@ -43,12 +43,15 @@ const PARTIAL: u8 = 1;
     long_about = "Send the rows of files to a node: CSV with a header, JSON, NDJSON, or Parquet; all \
                   but Parquet also compressed with gzip.\n\nA file is sent in pieces, and each is on \
                   disk before the next is counted. A table that is not there is made; the types of \
-                  its columns come from the first piece. Rows that do not fit are told with their \
-                  row and line, and left out.\n\nA file is stored once: when an import stopped in \
+                  its columns come from the first piece, and are told. Rows that do not fit are told \
+                  with their row and line, and left out; with --infer a column of a CSV with values \
+                  of several sorts is text instead.\n\nWhat comes on stdin, or from a pipe with a \
+                  name, is sent every second. Ctrl-C and SIGTERM store what was read before the \
+                  import ends; a second Ctrl-C does not wait.\n\nA file is stored once: when an import stopped in \
                   the middle, the same command goes on where it stopped, and pieces of the same \
                   file that are stored already are not stored again. --again stores them again.\n\n\
-                  Exit codes: 0 all rows are stored, 1 some were rejected, 130 interrupted, and \
-                  those of \"edgemere run\": 2 wrong input, as a file that is not there, 3 not \
+                  Exit codes: 0 all rows are stored, 1 some were rejected, 130 interrupted, 143 \
+                  terminated, and those of \"edgemere run\": 2 wrong input, as a file that is not there, 3 not \
                   found, 4 denied, 5 conflict, 6 unavailable, 70 a fault of the program or the node.",
     after_help = "Examples:\n  edgemere import pumps.csv --dbms water\n  \
                   edgemere import 2026-*.parquet --dbms water --table pumps --jobs 4\n  \
@@ -90,6 +93,11 @@ pub(crate) struct Import {
     #[arg(long)]
     strict: bool,
 
+    /// Make a new column of a CSV text when some of its values are not of the sort of the others,
+    /// and say why, instead of rejecting their rows
+    #[arg(long)]
+    infer: bool,
+
     /// Store also what an earlier import of the same file has stored
     #[arg(long)]
     again: bool,
@@ -117,10 +125,15 @@ impl Import {
             self.files.iter().map(|file| target(file)).collect::<Result<_, _>>()?;
         let stop = CancellationToken::new();
         client_runtime()?.block_on(async {
-            tokio::select! {
+            let mut signals = signals::Signals::listen()?;
+            let mut asked = signals::INTERRUPTED;
+            let code = tokio::select! {
                 code = self.import_all(&client, &targets, &stop, config) => code,
-                () = interrupts(&stop) => Ok(ExitCode::from(signals::INTERRUPTED)),
-            }
+                () = interrupts(&stop, &mut signals, &mut asked) => {
+                    return Ok(ExitCode::from(signals::INTERRUPTED));
+                }
+            };
+            code.map(|code| ExitCode::from(if code == signals::INTERRUPTED { asked } else { code }))
         })
     }
 
@@ -130,7 +143,7 @@ impl Import {
         targets: &[Target],
         stop: &CancellationToken,
         config: &Config,
-    ) -> anyhow::Result<ExitCode> {
+    ) -> anyhow::Result<u8> {
         let start = Instant::now();
         let mut total = Tally::default();
         let mut stopped = None;
@@ -148,14 +161,17 @@ impl Import {
         }
         match stopped {
             Some((target, tally, Stopped::Asked)) => {
-                let hint = self.go_on_hint(target, &tally);
+                let hint = match target.is_live() {
+                    true => "all rows that were read are stored or told".to_owned(),
+                    false => self.go_on_hint(target, &tally),
+                };
                 terminal::say(&format!("interrupted: {}; {hint}", total.line(start.elapsed())));
-                Ok(ExitCode::from(signals::INTERRUPTED))
+                Ok(signals::INTERRUPTED)
             }
             Some((target, tally, Stopped::Strict)) => {
                 let told = format!("stopped at the first rejected row of {}", target.name());
                 terminal::say(&format!("{told}: {}", tally.line(start.elapsed())));
-                Ok(ExitCode::from(PARTIAL))
+                Ok(PARTIAL)
             }
             Some((target, tally, Stopped::Node(failure))) => {
                 Err(self.failed(target, &tally, failure).into())
@@ -177,9 +193,9 @@ impl Import {
     ) -> Result<(), Stopped> {
         let start = Instant::now();
         // Rows from stdin cannot be read again to go on, and the next ones may look the same.
-        let is_once = target.is_stdin() || self.again;
+        let is_once = target.is_live() || self.again;
         let salt = if is_once { unique() } else { target.file_name() };
-        let is_ordered = target.is_stdin() || self.strict;
+        let is_ordered = target.is_live() || self.strict;
         let sender = Sender {
             client,
             dbms: &self.dbms,
@@ -187,6 +203,8 @@ impl Import {
             salt,
             jobs: if is_ordered { 1 } else { self.jobs.into() },
             is_strict: self.strict,
+            infer: self.infer,
+            is_quiet: self.quiet,
             patience: Duration::from_secs(self.patience),
             stop,
         };
@@ -206,7 +224,7 @@ impl Import {
     }
 
     /// Says what there is now, and gives the exit code.
-    fn done(&self, targets: &[Target], total: Tally, time: Duration, config: &Config) -> ExitCode {
+    fn done(&self, targets: &[Target], total: Tally, time: Duration, config: &Config) -> u8 {
         if !self.quiet {
             if targets.len() > 1 {
                 terminal::say(&format!("{} files: {}", targets.len(), total.line(time)));
@@ -217,11 +235,17 @@ impl Import {
                      stores them again",
                 );
             }
+            if total.could_be_text() && !self.infer {
+                terminal::say(
+                    "a column has the type of most of its values; with --infer, or after \"create \
+                     table\", it is text and takes all of them",
+                );
+            }
             if let (Some(target), true) = (targets.last(), total.stored + total.repeated > 0) {
                 terminal::say(&format!("try: {}", self.query(target, config)));
             }
         }
-        ExitCode::from(if total.rejected > 0 { PARTIAL } else { 0 })
+        if total.rejected > 0 { PARTIAL } else { 0 }
     }
 
     fn query(&self, target: &Target, config: &Config) -> String {
@@ -268,24 +292,19 @@ impl Import {
 
     /// How to go on with a file that was not sent to its end.
     fn go_on_hint(&self, target: &Target, tally: &Tally) -> String {
-        match target.is_stdin() || self.again {
+        match target.is_live() || self.again {
             true => format!("go on with --skip-rows {}", self.skip_rows + tally.rows()),
             false => "run the same command again: what is stored is not stored twice".to_owned(),
         }
     }
 }
 
-/// Asks to stop at the first Ctrl-C, and ends at the second.
-async fn interrupts(stop: &CancellationToken) {
-    let interrupt = || async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
-    interrupt().await;
+/// Asks to stop at the first signal, and says the exit code then; ends at the next Ctrl-C.
+async fn interrupts(stop: &CancellationToken, signals: &mut signals::Signals, code: &mut u8) {
+    *code = signals.any_code().await;
     stop.cancel();
     terminal::say("stopping when the pieces under way are stored; Ctrl-C again does not wait");
-    interrupt().await;
+    signals.interrupt().await;
 }
 
 /// A text that no other import has.

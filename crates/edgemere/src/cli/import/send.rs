@@ -5,16 +5,19 @@
 
 use std::time::{Duration, Instant};
 
-use edgemere_engine::pieces::{Cut, Error, Piece};
+use edgemere_engine::pieces::{Cut, Error, Live, Piece};
 use futures_util::{Stream, StreamExt, stream};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::progress::Progress;
-use super::tally::Tally;
+use super::tally::{Tally, created_line};
 use super::target::Target;
 use crate::client::{Client, Stored, Trouble, Upload};
 use crate::failure::Failure;
+
+/// How often what has come over time is sent.
+const LIVE_TIME: Duration = Duration::from_secs(1);
 
 /// How long to wait before a node that is gone is asked again.
 const LOST_PAUSE: Duration = Duration::from_millis(500);
@@ -28,6 +31,10 @@ pub(super) struct Sender<'a> {
     pub(super) salt: String,
     pub(super) jobs: usize,
     pub(super) is_strict: bool,
+    /// Whether values of several sorts make a new column text.
+    pub(super) infer: bool,
+    /// Whether nothing is said but what went wrong.
+    pub(super) is_quiet: bool,
     /// How long a piece is sent again and again.
     pub(super) patience: Duration,
     /// Asks to stop when the pieces under way have been answered.
@@ -83,8 +90,11 @@ impl Sender<'_> {
     ) -> Result<impl Stream<Item = Result<Piece, Error>> + use<>, Stopped> {
         let (sender, receiver) = mpsc::channel(1);
         let target = self.target.clone();
+        let live = Live::every(LIVE_TIME);
+        let is_live = target.is_live();
+        let (stopped, stop) = (live.clone(), self.stop.clone());
         let read = move || {
-            let pieces = target.pieces(cut);
+            let pieces = target.pieces(cut, &live);
             let pieces = match pieces {
                 Ok(pieces) => pieces,
                 Err(error) => return drop(sender.blocking_send(Err(error))),
@@ -101,7 +111,15 @@ impl Sender<'_> {
         let next = |mut receiver: mpsc::Receiver<_>| async move {
             receiver.recv().await.map(|piece| (piece, receiver))
         };
-        Ok(stream::unfold(receiver, next).take_until(self.stop.clone().cancelled_owned()))
+        // A file can be read again; of what comes over time all that was read is sent first.
+        let end = async move {
+            stop.cancelled_owned().await;
+            stopped.stop();
+            if is_live {
+                std::future::pending::<()>().await;
+            }
+        };
+        Ok(stream::unfold(receiver, next).take_until(end))
     }
 
     /// Sends a piece until there is an answer.
@@ -114,6 +132,7 @@ impl Sender<'_> {
             input: piece.input,
             body: std::mem::take(&mut piece.body).into(),
             key: &key,
+            infer: self.infer,
         };
         let mut since = None;
         loop {
@@ -124,13 +143,16 @@ impl Sender<'_> {
                 Err(Trouble::Lost(failure)) => (LOST_PAUSE, failure),
             };
             let since = *since.get_or_insert_with(Instant::now);
-            if self.stop.is_cancelled() || since.elapsed() + pause > self.patience {
+            // Rows that cannot be read again are not given up when it is asked to stop.
+            let may_stop = !self.target.is_live();
+            let is_over = may_stop && self.stop.is_cancelled();
+            if is_over || since.elapsed() + pause > self.patience {
                 return Err(Stopped::Node(trouble));
             }
             tracing::info!(reason = trouble.message, "trying again");
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                () = self.stop.cancelled() => {}
+                () = self.stop.cancelled(), if may_stop => {}
             }
         }
     }
@@ -142,11 +164,21 @@ impl Sender<'_> {
         progress: &Progress,
     ) -> Result<(), Stopped> {
         let (piece, stored) = answer?;
+        let table = format!("{}.{}", self.dbms, self.target.table);
+        if let (Some(line), false) = (created_line(&table, &stored), self.is_quiet) {
+            progress.say(&line);
+        }
+        // Every piece has the same columns.
+        let first = stored.left_out.iter().filter(|_| tally.rows() == 0);
+        for left in first {
+            let (file, column) = (self.target.name(), &left.column);
+            progress.say(&format!("left out: {file} column \"{column}\": {}", left.reason));
+        }
         for line in tally.add(&self.target.name(), &piece, &stored) {
             progress.say(&line);
         }
         progress.set(piece.bytes_read, tally);
-        match self.is_strict && stored.rejected > 0 {
+        match self.is_strict && (stored.rejected > 0 || !stored.left_out.is_empty()) {
             true => Err(Stopped::Strict),
             false => Ok(()),
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use edgemere_engine::pieces::Piece;
 
-use crate::client::{Rejected, Stored};
+use crate::client::{Column, Note, Rejected, Stored};
 use crate::terminal::grouped;
 
 /// How many rejected rows are told one by one.
@@ -24,6 +24,10 @@ pub(super) struct Tally {
     pub(super) rejected: u64,
     /// Rejected rows that were told one by one.
     shown: usize,
+    /// Rejected rows with a value that is not of its column's type, as far as they were listed.
+    misfits: usize,
+    /// Whether the table was made for these rows.
+    is_new: bool,
 }
 
 impl Tally {
@@ -34,11 +38,21 @@ impl Tally {
             false => self.stored += stored.stored,
         }
         self.rejected += stored.rejected;
+        self.is_new |= !stored.created.is_empty();
+        self.misfits += stored.rows.iter().filter(|row| row.column.is_some()).count();
         let room = REJECTED_SHOWN_MAX.saturating_sub(self.shown);
-        let shown: Vec<_> =
-            stored.rows.iter().take(room).map(|row| rejected_line(file, piece, row)).collect();
-        self.shown += shown.len();
-        shown
+        let shown = stored.rows.iter().take(room).map(|row| rejected_line(file, piece, row));
+        let mut lines: Vec<_> =
+            stored.notes.iter().map(|note| note_line(file, piece, note)).collect();
+        let notes = lines.len();
+        lines.extend(shown);
+        self.shown += lines.len() - notes;
+        lines
+    }
+
+    /// Whether rows do not fit the columns of a table that this import made.
+    pub(super) fn could_be_text(&self) -> bool {
+        self.is_new && self.misfits > 0
     }
 
     /// Adds what became of another file.
@@ -47,6 +61,8 @@ impl Tally {
         self.repeated += other.repeated;
         self.rejected += other.rejected;
         self.shown = other.shown;
+        self.misfits += other.misfits;
+        self.is_new |= other.is_new;
     }
 
     /// A tally of the next file, which goes on with telling rejected rows where this one stopped.
@@ -88,6 +104,21 @@ impl Tally {
     pub(super) fn rate(&self, time: Duration) -> u64 {
         (self.rows() as f64 / time.as_secs_f64().max(1e-3)) as u64
     }
+}
+
+/// Why a column is text, by the place in the file.
+fn note_line(file: &str, piece: &Piece, note: &Note) -> String {
+    let (row, line) = piece.place(note.row);
+    let line = line.map(|line| format!(" (line {line})")).unwrap_or_default();
+    let value = shortened(&note.value.replace(['\n', '\r'], " "));
+    format!("{} is text because of {file} row {row}{line}: \"{value}\"", note.column)
+}
+
+/// The columns of a table that was made.
+pub(super) fn created_line(table: &str, stored: &Stored) -> Option<String> {
+    let column = |column: &Column| format!("{} {}", column.name, column.type_name);
+    let columns: Vec<_> = stored.created.iter().map(column).collect();
+    (!columns.is_empty()).then(|| format!("created table {table} ({})", columns.join(", ")))
 }
 
 /// A rejected row, by its place in the file.
@@ -144,11 +175,28 @@ mod tests {
     }
 
     #[test]
+    fn a_new_table_and_its_texts_are_told() {
+        let column = |name: &str, kind: &str| Column { name: name.into(), type_name: kind.into() };
+        let stored = Stored {
+            stored: 3,
+            created: vec![column("ts", "timestamp"), column("rpm", "varchar")],
+            notes: vec![Note { column: "rpm".into(), row: 3, value: "x".into() }],
+            ..Stored::default()
+        };
+        let mut tally = Tally::default();
+        let told = tally.add("x.csv", &piece(1, vec![2, 3, 5]), &stored);
+        assert_eq!(told, ["rpm is text because of x.csv row 3 (line 5): \"x\""]);
+        let created = created_line("plant.pumps", &stored).unwrap();
+        assert_eq!(created, "created table plant.pumps (ts timestamp, rpm varchar)");
+        assert_eq!(created_line("plant.pumps", &Stored::default()), None);
+    }
+
+    #[test]
     fn the_line_says_only_what_happened() {
         let tally = Tally { stored: 1_234_567, ..Tally::default() };
         let time = Duration::from_secs(2);
         assert_eq!(tally.line(time), "1,234,567 rows stored in 2.0 s (617,283 rows/s)");
-        let tally = Tally { stored: 1, repeated: 1000, rejected: 2, shown: 2 };
+        let tally = Tally { stored: 1, repeated: 1000, rejected: 2, shown: 2, ..Tally::default() };
         assert_eq!(
             tally.line(time),
             "1 rows stored, 2 rejected, 1,000 stored before in 2.0 s (501 rows/s)"

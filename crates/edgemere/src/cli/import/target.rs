@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use edgemere_engine::pieces::{Cut, Error, Format, Pieces};
+use edgemere_engine::pieces::{Cut, Error, Format, Live, Pieces};
 
 use super::confined;
 use crate::failure::Failure;
@@ -69,9 +69,13 @@ impl Target {
         let confined = confined::opened(file)?;
         let metadata = match &confined {
             Some(opened) => opened.metadata(),
-            None => File::open(file).and_then(|_| fs::metadata(file)),
+            None => fs::metadata(file),
         };
         let metadata = metadata.map_err(|error| refused(error.to_string()))?;
+        // A pipe is opened once: who writes into it takes the end of the first reader for the end.
+        if confined.is_none() && metadata.is_file() {
+            File::open(file).map_err(|error| refused(error.to_string()))?;
+        }
         if metadata.is_dir() {
             let hint = format!("name the files in it, as {name}/*.csv");
             return Err(refused("it is a folder".into()).with_hint(hint));
@@ -119,9 +123,9 @@ impl Target {
         Ok(Self { path: None, opened: None, format, table, bytes: None })
     }
 
-    /// Whether it can be read only once.
-    pub(super) fn is_stdin(&self) -> bool {
-        self.path.is_none()
+    /// Whether it comes over time and can be read only once: stdin, or a pipe with a name.
+    pub(super) fn is_live(&self) -> bool {
+        self.bytes.is_none() && self.format != Format::Parquet
     }
 
     /// The name that people know it by.
@@ -138,14 +142,15 @@ impl Target {
         name.unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// Its pieces.
-    pub(super) fn pieces(&self, cut: Cut) -> Result<Pieces, Error> {
-        match &self.path {
-            Some(path) => {
-                let opened = self.opened.as_deref().and_then(confined::path_of);
-                Pieces::open(opened.as_deref().unwrap_or(path), self.format, cut)
+    /// Its pieces; those of what comes over time as `live` says.
+    pub(super) fn pieces(&self, cut: Cut, live: &Live) -> Result<Pieces, Error> {
+        let opened = self.opened.as_deref().and_then(confined::path_of);
+        match opened.or_else(|| self.path.clone()) {
+            Some(path) if self.is_live() => {
+                Pieces::of_live(move || File::open(path), self.format, cut, live)
             }
-            None => Pieces::of_text(std::io::stdin(), self.format, cut),
+            Some(path) => Pieces::open(&path, self.format, cut),
+            None => Pieces::of_live(|| Ok(std::io::stdin()), self.format, cut, live),
         }
     }
 }
@@ -213,6 +218,6 @@ mod tests {
         assert!(of(stdin, Some("t"), None).hint.unwrap().contains("--format"));
         assert!(of(stdin, None, Some(FormatFlag::Csv)).hint.unwrap().contains("--table"));
         assert!(of(stdin, Some("t"), Some(FormatFlag::Parquet)).message.contains("Parquet"));
-        assert!(Target::new(stdin, Some("t"), Some(FormatFlag::Json)).unwrap().is_stdin());
+        assert!(Target::new(stdin, Some("t"), Some(FormatFlag::Json)).unwrap().is_live());
     }
 }

@@ -11,8 +11,10 @@ use edgemere_tools::agent;
 use super::node::options;
 use super::node_runtime;
 use super::signals::Signals;
-use crate::config::{ClientKeys, Config, Entry, Flags, NodeKeys, keys};
+use crate::config::{ClientKeys, Config, Entry, Flags, NodeKeys, Source, keys};
+use crate::failure::Failure;
 use crate::server::{self, Options};
+use crate::terminal;
 
 /// Serve agents on stdin and stdout, as MCP clients start it
 #[derive(Debug, clap::Args)]
@@ -51,11 +53,31 @@ impl Mcp {
         }
     }
 
+    /// Whether a node that runs elsewhere answers. The folder of a node of this process counts more than
+    /// a node that only the environment names, and beside one that a flag names it makes no sense.
+    fn is_elsewhere(&self) -> Result<bool, Failure> {
+        let is_flag = |entry: &Entry| matches!(entry.source, Source::Flag(_));
+        let has_folder = self.keys.entries().iter().any(|e| e.key == &keys::DATA && is_flag(e));
+        let node = self.node.entries().into_iter().next();
+        match node {
+            Some(node) if has_folder && is_flag(&node) => {
+                let message =
+                    "--data is the folder of a node in this process, and --node a node elsewhere";
+                Err(Failure::input(message).with_hint("leave one of them out"))
+            }
+            Some(_) if has_folder => {
+                terminal::say("note: --data is given: EDGEMERE_NODE is not asked");
+                Ok(false)
+            }
+            node => Ok(node.is_some()),
+        }
+    }
+
     pub(super) fn run(self, config: &Config) -> anyhow::Result<ExitCode> {
         if let Some(Command::Install(install)) = self.command {
             return install.run(config);
         }
-        if !self.node.entries().is_empty() {
+        if self.is_elsewhere()? {
             return remote::run(config);
         }
         let options = any_ports(options(config)?, config);

@@ -354,6 +354,12 @@ impl Commands for EdgeLake {
         None
     }
 
+    /// EdgeLake plans nothing that it does not run, keeps no cursors, and does not know who asked for a
+    /// job, so that only who may write may end one.
+    fn has(&self, command: &str, principal: &Principal) -> bool {
+        Foreign::knows(command) && (command != "job stop" || principal.may(Effect::Write))
+    }
+
     fn node_name(&self) -> String {
         self.name.clone()
     }

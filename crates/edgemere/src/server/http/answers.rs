@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State as Shared;
-use axum::extract::rejection::JsonRejection;
 use axum::http::{HeaderMap, Method, header};
 use axum::response::{IntoResponse, Response};
 use edgemere_command::results::{self, Answer, Budget};
@@ -17,7 +16,9 @@ use edgemere_tools::Given;
 use futures_util::StreamExt;
 use futures_util::stream::once;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use super::asked::{self, Body};
 use super::jobs::or_failure;
 use super::rest::principal;
 use crate::remote::Names;
@@ -41,7 +42,7 @@ pub(crate) const EVENTS: &str = "application/x-ndjson";
 pub(crate) struct Question {
     pub(crate) command: String,
     pub(crate) destination: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "asked::flag")]
     pub(crate) subset: bool,
     pub(crate) timeout_s: Option<f64>,
     /// How many rows; none asks only for the columns, which are null when the tables are not there, and
@@ -70,11 +71,15 @@ const BYTES_MAX: usize = 64 << 20;
 pub(super) async fn answers(
     Shared(state): Shared<Arc<State>>,
     headers: HeaderMap,
-    question: Result<Json<Question>, JsonRejection>,
+    body: Body,
 ) -> Response {
     let reply = async {
-        let Json(question) =
-            question.map_err(|error| Failure::bad_request(error.body_text(), HINT))?;
+        // What the body says counts more than a header.
+        let mut said = asked::in_headers(&headers, &["destination", "subset"])?;
+        let Json(body) = body.map_err(|error| Failure::bad_request(error.body_text(), HINT))?;
+        said.extend(body);
+        let question: Question = serde_json::from_value(Value::Object(said))
+            .map_err(|error| Failure::bad_request(error.to_string(), HINT))?;
         let request = request(&state, &question)?;
         match question.rows {
             None => columns(&state, &request).await,

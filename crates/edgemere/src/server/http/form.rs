@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use axum::http::{HeaderMap, Uri};
+use axum::http::{HeaderMap, Uri, header};
 use serde_json::Value;
 
 use super::query;
@@ -24,13 +24,20 @@ pub(super) struct Form {
     pub(super) is_query: bool,
     /// What the body gives the variables of the request.
     pub(super) assignments: Option<String>,
+    /// Whether a person reads the reply: the caller accepts plain text before all else.
+    pub(super) for_people: bool,
+    /// Whether it comes from a client of EdgeLake's, which all say so.
+    pub(super) edgelake: bool,
 }
 
 impl Form {
     /// Reads the headers and the URL; what is in both counts as in the URL.
     pub(super) fn read(headers: &HeaderMap, uri: &Uri) -> Result<Self, Failure> {
-        let mut form = Self::default();
-        for name in ["command", "destination", "subset", "timeout", "into"] {
+        let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+        let first = accept.unwrap_or_default().split([',', ';']).next().unwrap_or_default();
+        let for_people = first.trim().eq_ignore_ascii_case("text/plain");
+        let mut form = Self { for_people, ..Self::default() };
+        for name in ["command", "destination", "subset", "timeout", "into", "user-agent"] {
             if let Some(value) = headers.get(name) {
                 let value = std::str::from_utf8(value.as_bytes()).map_err(|_| {
                     Failure::bad_request(format!("the header \"{name}\" is not UTF-8"), RETRY_HINT)
@@ -70,12 +77,16 @@ impl Form {
             "subset" => self.subset = value.eq_ignore_ascii_case("true"),
             "timeout" => self.timeout = Some(parse_timeout(value)?),
             "into" => self.html = value.eq_ignore_ascii_case("html"),
-            // Other names are other programs' business: an agent, a content type.
+            "user-agent" => self.edgelake = value.starts_with(EDGELAKE_AGENT),
+            // Other names are other programs' business: a content type.
             _ => {}
         }
         Ok(())
     }
 }
+
+/// What EdgeLake's clients call themselves: a node of EdgeLake answers nobody else.
+const EDGELAKE_AGENT: &str = "AnyLog/";
 
 const RETRY_HINT: &str = "write the command into the URL, percent-encoded: /?command=get%20status";
 
@@ -88,7 +99,7 @@ fn parse_timeout(value: &str) -> Result<Duration, Failure> {
 }
 
 /// The pairs of a URL's query. EdgeLake's clients separate them with `?` as well as with `&`.
-fn query_pairs(query: &str) -> Vec<(String, String)> {
+pub(super) fn query_pairs(query: &str) -> Vec<(String, String)> {
     form_urlencoded::parse(query.replace('?', "&").as_bytes()).into_owned().collect()
 }
 
@@ -105,6 +116,7 @@ mod tests {
         let form = read("/?User-Agent=AnyLog/1.23?command=get%20status?destination=network");
         assert_eq!(form.command.as_deref(), Some("get status"));
         assert_eq!(form.destination.as_deref(), Some("network"));
+        assert!(form.edgelake && !read("/?command=get%20status").edgelake);
     }
 
     #[test]

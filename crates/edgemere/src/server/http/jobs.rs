@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use axum::Json;
-use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State as Shared};
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use edgemere_command::jobs;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::asked;
 use super::rest::{principal, request_id};
-use super::sql::{Mode, format_of, options};
+use super::sql::{Mode, format_named, format_of, options};
+use super::whole;
 use crate::server::execute::measured;
 use crate::server::reply::{Failure, answer, json_body};
 use crate::server::state::State;
@@ -27,30 +28,24 @@ pub(super) struct Question {
     dbms: String,
     sql: String,
     /// How many seconds it may take.
+    #[serde(default, deserialize_with = "asked::number")]
     max_time: Option<u64>,
-    /// Whose rows are asked.
-    #[serde(default)]
-    destination: Destination,
+    /// The same, under the name that it has in other requests.
+    #[serde(default, deserialize_with = "asked::number")]
+    timeout: Option<u64>,
+    /// Whose rows are asked: `network` or `local`.
+    #[serde(default, deserialize_with = "asked::text")]
+    destination: Option<String>,
     /// Whether the rows of some operators will do when others do not answer.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "asked::flag")]
     subset: bool,
-}
-
-/// Whose rows a query asks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Destination {
-    /// This node's.
-    #[default]
-    Local,
-    /// Those of all operators.
-    Network,
 }
 
 /// How rows are to look: as `POST /api/v1/sql` has it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Looks {
+    format: Option<String>,
     mode: Option<Mode>,
     limit: Option<u64>,
     batch_rows: Option<u64>,
@@ -59,16 +54,16 @@ pub(super) struct Looks {
 /// Begins a job.
 pub(super) async fn start(
     Shared(state): Shared<Arc<State>>,
+    uri: Uri,
     headers: HeaderMap,
-    question: Result<Json<Question>, JsonRejection>,
+    body: asked::Body,
 ) -> Response {
     let started = async {
-        let Json(question) = question.map_err(|error| Failure::bad_json(error.body_text()))?;
-        let options = options("ndjson", &[("max_time", question.max_time)]);
+        let question: Question = asked::asked(&headers, &uri, Some(body))?;
+        let options = options("ndjson", &[("max_time", question.max_time.or(question.timeout))]);
         let (dbms, sql) = (question.dbms.as_str(), question.sql.as_str());
-        let on_network = question.destination == Destination::Network;
-        let subset = question.subset;
-        let asked = jobs::Question { dbms, options: &options, sql, on_network, subset };
+        let (destination, subset) = (question.destination.as_deref(), question.subset);
+        let asked = jobs::Question { dbms, options: &options, sql, destination, subset };
         let principal = principal(&state);
         measured(&state, "job start", jobs::start(&state.node, &principal, &asked)).await
     };
@@ -101,21 +96,33 @@ pub(super) async fn rows(
     Shared(state): Shared<Arc<State>>,
     Path(id): Path<String>,
     looks: Result<Query<Looks>, QueryRejection>,
+    method: Method,
     headers: HeaderMap,
 ) -> Response {
     let read = async {
         let Query(looks) = looks.map_err(|error| {
-            Failure::bad_request(error.body_text(), "give mode, limit and batch_rows")
+            Failure::bad_request(error.body_text(), "give format, or mode, limit and batch_rows")
         })?;
-        let format = format_of(&headers, looks.mode)?;
+        let format = match (&looks.format, looks.mode) {
+            (Some(name), None) => format_named(name)?,
+            (_, mode) => format_of(&headers, mode)?,
+        };
         let numbers = [("limit", looks.limit), ("batch_rows", looks.batch_rows)];
         let (options, principal) = (options(format, &numbers), principal(&state));
+        let asked = format!("{}\njob {id}\n{options}", principal.name());
+        if let Some(part) = state.whole.again(&asked, &headers) {
+            return Ok(part);
+        }
         let rows = jobs::rows(&state.node, &principal, &id, &options);
-        measured(&state, "job rows", rows).await
+        let (rendered, permit) = measured(&state, "job rows", rows).await?;
+        // A reply that is streamed is under way until its end.
+        let rendered = rendered.holding(permit);
+        match whole::is_of_file(&method, &headers) {
+            true => whole::reply(&state.whole, &asked, &headers, rendered).await,
+            false => Ok(answer(rendered)),
+        }
     };
-    // A reply that is streamed is under way until its end.
-    let reply = read.await.map(|(rendered, permit)| answer(rendered.holding(permit)));
-    or_failure(reply, &state, &Method::GET, &headers)
+    or_failure(read.await, &state, &Method::GET, &headers)
 }
 
 /// Cancels a job that runs, and forgets one that has ended.

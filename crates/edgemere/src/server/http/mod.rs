@@ -1,6 +1,7 @@
 //! The HTTP port: EdgeLake's REST at `/`, health, metrics, and a page for browsers.
 
 pub(crate) mod answers;
+mod asked;
 mod body;
 mod bounded;
 mod form;
@@ -11,10 +12,12 @@ mod jobs;
 pub(crate) mod limit;
 mod page;
 mod query;
+mod ranges;
 mod rest;
 pub(super) mod results;
 mod rows;
 mod sql;
+mod whole;
 
 use std::sync::Arc;
 
@@ -34,6 +37,7 @@ use self::guard::OwnPages;
 use self::ids::Ids;
 use self::limit::Limited;
 pub(super) use self::rest::principal;
+pub(super) use self::whole::Whole;
 use super::mcp::Mcp;
 use super::reply::{LEDGER_AGE_HEADER, json_body};
 use super::state::State;
@@ -66,7 +70,7 @@ pub(super) fn router(state: &Arc<State>, mcp: &Mcp) -> Router {
         .route("/health/live", get(|| async { json_body(&json!({ "status": "ok" })) }))
         .route("/api/status", get(|| async { json_body(&json!({ "status": "ok" })) }))
         .route("/metrics", get(metrics))
-        .route("/api/v1/sql", post(sql::query))
+        .route("/api/v1/sql", get(sql::read).post(sql::query))
         .route(jobs::PATH, get(jobs::all).post(jobs::start))
         .route("/api/v1/jobs/{id}", get(jobs::status).delete(jobs::remove))
         .route("/api/v1/jobs/{id}/rows", get(jobs::rows))

@@ -1,4 +1,4 @@
-//! The page that a browser gets at `/`: what the node is, and a line to ask it something.
+//! The page that a browser gets at `/`: what the node is, its tables, and a place for SQL and commands.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{Html, IntoResponse, Response};
@@ -37,26 +37,8 @@ pub(super) fn page(node: &Node) -> Response {
         .collect();
     let page = include_str!("page/page.html")
         .replace("{{name}}", &escape(&node.name()))
-        .replace("{{facts}}", &facts)
-        .replace("{{query}}", &example(node).unwrap_or_default());
+        .replace("{{facts}}", &facts);
     ([(header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY)], Html(page)).into_response()
-}
-
-/// A query on rows that the node has, to try.
-fn example(node: &Node) -> Option<String> {
-    let storage = node.engine().storage();
-    let databases = storage.databases();
-    let (dbms, table) = databases.iter().find_map(|dbms| {
-        // The table with the most rows has the most to show.
-        let table = storage.tables(dbms).into_iter().max_by_key(|table| table.stats().rows)?;
-        Some((dbms, table))
-    })?;
-    let is_plain = |name: &str| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
-    let name = table.name();
-    (is_plain(dbms) && is_plain(name)).then(|| {
-        let command = format!("sql {dbms} select * from {name} limit 5");
-        format!("<button type=\"button\" class=\"example\">{}</button>\n", escape(&command))
-    })
 }
 
 /// The page's style.

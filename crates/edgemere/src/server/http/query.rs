@@ -1,7 +1,7 @@
 //! Queries as JSON bodies: `{"dbms", "sql"}`, and `{"dbms", "table", "timeColumn", …}` for a series
 //! of spans of time. Both become a `sql` command.
 
-use edgemere_command::{Series, series_command, sql_command};
+use edgemere_command::{Series, query_command, series_command};
 use serde_json::{Map, Value};
 
 use crate::server::reply::Failure;
@@ -23,7 +23,7 @@ pub(super) fn command(body: &Map<String, Value>) -> Result<Option<String>, Failu
     let Some(sql) = text(body, "sql")? else {
         return Err(Failure::bad_request("there is no query beside \"dbms\"", SQL_HINT));
     };
-    Ok(Some(sql_command(&need(body, "dbms")?, OPTIONS, &sql)))
+    Ok(Some(query_command(&need(body, "dbms")?, OPTIONS, &sql)))
 }
 
 fn series(body: &Map<String, Value>) -> Result<Series, Failure> {

@@ -97,6 +97,8 @@ async fn run(state: &Arc<State>, form: Form, method: CommandMethod) -> Result<Re
         subset: form.subset,
         timeout: form.timeout,
         assignments: form.assignments,
+        for_people: form.for_people || form.html,
+        edgelake: form.edgelake,
         ..Request::new(command, principal(state))
     };
     let rendered = execute(state, &request).await?;

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use super::jobs::or_failure;
 use super::rest::principal;
 use super::sql::format_of;
+use super::whole;
 use crate::server::execute::measured;
 use crate::server::reply::{Failure, answer};
 use crate::server::state::State;
@@ -31,6 +32,7 @@ pub(super) async fn rows(
     Shared(state): Shared<Arc<State>>,
     Path(id): Path<String>,
     looks: Result<Query<Looks>, QueryRejection>,
+    method: Method,
     headers: HeaderMap,
 ) -> Response {
     let read = async {
@@ -42,12 +44,21 @@ pub(super) async fn rows(
         };
         let format = known(format)?;
         let asker = principal(&state);
+        let asked = format!("{}\nresult {id}\n{}", asker.name(), format.name());
+        if let Some(part) = state.whole.again(&asked, &headers) {
+            return Ok((part, format));
+        }
         let rows = results::open(&state.node, &asker, &id, format);
-        measured(&state, "result", rows).await.map(|whole| (whole, format))
+        let (rendered, permit) = measured(&state, "result", rows).await?;
+        // A reply that is streamed is under way until its end.
+        let rendered = rendered.holding(permit);
+        let reply = match whole::is_of_file(&method, &headers) {
+            true => whole::reply(&state.whole, &asked, &headers, rendered).await?,
+            false => answer(rendered),
+        };
+        Ok::<_, Failure>((reply, format))
     };
-    // A reply that is streamed is under way until its end.
-    let reply = read.await.map(|((rendered, permit), format)| {
-        let mut reply = answer(rendered.holding(permit));
+    let reply = read.await.map(|(mut reply, format)| {
         let name = format!("attachment; filename=\"rows.{}\"", format.name());
         if let Ok(name) = HeaderValue::from_str(&name) {
             reply.headers_mut().insert(header::CONTENT_DISPOSITION, name);

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Path, State as Shared};
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use edgemere_command::ingest;
-use edgemere_engine::ingest::{Input, Rejected};
-use edgemere_engine::{Put, Rows};
+use edgemere_engine::ingest::{Input, LeftOut, Mixed, Note, Rejected};
+use edgemere_engine::{Column, Put, Rows};
 use serde_json::{Map, Value, json};
 
 use super::body;
 use super::jobs::or_failure;
+use super::rest::principal;
 use crate::server::execute;
 use crate::server::reply::{Failure, json_body};
 use crate::server::state::State;
@@ -24,8 +25,14 @@ const HEADERS_HINT: &str = "send the headers dbms and table, as in: curl -X PUT 
 /// Under which rows are sent again by somebody who did not hear that they are stored.
 const KEY_HEADER: &str = "idempotency-key";
 
+/// Whether a new column of a CSV is text when some of its values are of another sort than the others.
+const INFER: &str = "infer";
+
 /// The most characters of such a key.
 const KEY_CHARS_MAX: usize = 200;
+
+/// Refuses rows with a column that no table can hold, which is left out otherwise.
+const STRICT_HEADER: &str = "strict";
 
 /// EdgeLake's hash of rows that are not remembered by their content.
 const NO_HASH: &str = "0";
@@ -33,11 +40,12 @@ const NO_HASH: &str = "0";
 /// EdgeLake's `PUT`: rows as JSON, with the database and the table in headers.
 pub(super) async fn put(
     Shared(state): Shared<Arc<State>>,
+    uri: Uri,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
     let stored = async {
-        let target = Target::of_headers(&headers)?;
+        let target = Target::of_headers(&headers, &uri)?;
         store(&state, "put", &headers, body, target).await
     };
     let reply = stored.await.map(|(put, hash)| {
@@ -48,6 +56,8 @@ pub(super) async fn put(
         reply.shift_insert(1, "AnyLog.hash".into(), hash.into());
         (status(&put), json_body(&Value::Object(reply))).into_response()
     });
+    let error = reply.as_ref().err().map(Failure::edgelake_text);
+    state.node.note_rest_call(principal(&state).name(), "PUT", error);
     or_failure(reply, &state, &Method::PUT, &headers)
 }
 
@@ -55,18 +65,27 @@ pub(super) async fn put(
 pub(super) async fn ingest(
     Shared(state): Shared<Arc<State>>,
     Path((dbms, table)): Path<(String, String)>,
+    uri: Uri,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
     let stored = async {
         let (input, key) = (input_of(&headers)?, key_of(&headers)?);
-        let target = Target { dbms, table, input, key, is_file: false };
+        let (mixed, strict) = (mixed_of(&headers, &uri)?, is_strict(&headers));
+        let target = Target { dbms, table, input, key, mixed, is_file: false, strict };
         store(&state, "ingest", &headers, body, target).await
     };
-    let reply = stored.await;
-    let reply = reply
-        .map(|(put, _)| (status(&put), json_body(&Value::Object(report(&put)))).into_response());
+    let reply = stored.await.map(|(put, _)| {
+        let mut reply = report(&put);
+        // EdgeLake's reply to PUT has no place for it.
+        reply.extend(columns(&put));
+        (status(&put), json_body(&Value::Object(reply))).into_response()
+    });
     or_failure(reply, &state, &Method::POST, &headers)
+}
+
+fn is_strict(headers: &HeaderMap) -> bool {
+    headers.get(STRICT_HEADER).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"true"))
 }
 
 /// Where rows go, and as what.
@@ -75,12 +94,15 @@ struct Target {
     table: String,
     input: Input,
     key: Option<String>,
+    mixed: Mixed,
     /// Whether they are known by their content.
     is_file: bool,
+    /// Whether no column may be left out.
+    strict: bool,
 }
 
 impl Target {
-    fn of_headers(headers: &HeaderMap) -> Result<Self, Failure> {
+    fn of_headers(headers: &HeaderMap, uri: &Uri) -> Result<Self, Failure> {
         let text =
             |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
         let need = |name: &str| {
@@ -106,7 +128,8 @@ impl Target {
             }
         };
         let key = if is_file { None } else { key_of(headers)? };
-        Ok(Self { dbms, table, input, key, is_file })
+        let (mixed, strict) = (mixed_of(headers, uri)?, is_strict(headers));
+        Ok(Self { dbms, table, input, key, mixed, is_file, strict })
     }
 }
 
@@ -123,12 +146,13 @@ async fn store(
     let stored = execute::store(state, name, read, async move |rows: body::Rows| {
         // Who goes away leaves the rows to be stored, and the room that they take is held until then.
         let stored = tokio::spawn(async move {
-            let Target { dbms, table, input, key, is_file } = target;
+            let Target { dbms, table, input, key, mixed, is_file, strict } = target;
             let (dbms, table, bytes) = (dbms.as_str(), table.as_str(), &*rows.bytes);
             match is_file {
-                true => ingest::put_file(&node, dbms, table, input, bytes).await,
+                true => ingest::put_file(&node, dbms, table, input, bytes, mixed).await,
                 false => {
-                    let rows = Rows { dbms, table, input, bytes, key: key.as_deref() };
+                    let key = key.as_deref();
+                    let rows = Rows { dbms, table, input, bytes, key, mixed, strict };
                     Ok((ingest::put_rows(&node, rows).await?, NO_HASH.to_owned()))
                 }
             }
@@ -154,6 +178,22 @@ fn input_of(headers: &HeaderMap) -> Result<Input, Failure> {
             "send application/json, application/x-ndjson, text/csv or \
              application/vnd.apache.arrow.stream",
         )),
+    }
+}
+
+/// What the header or the URL's parameter `infer` says.
+fn mixed_of(headers: &HeaderMap, uri: &Uri) -> Result<Mixed, Failure> {
+    let header = headers.get(INFER).map(|value| value.to_str().unwrap_or("?").to_owned());
+    let pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+    let parameter = pairs.into_owned().find(|(key, _)| key == INFER).map(|(_, value)| value);
+    let said = parameter.or(header).map(|said| said.trim().to_ascii_lowercase());
+    match said.as_deref() {
+        None | Some("false") => Ok(Mixed::Reject),
+        Some("true" | "") => Ok(Mixed::Text),
+        Some(other) => {
+            let message = format!("\"{INFER}\" cannot be \"{other}\"; nothing was stored");
+            Err(Failure::bad_request(message, "send infer: true or infer: false"))
+        }
     }
 }
 
@@ -193,9 +233,27 @@ fn report(put: &Put) -> Map<String, Value> {
     if put.repeated {
         report.insert("repeated".into(), true.into());
     }
+    if !put.notes.is_empty() {
+        let note = |note: &Note| {
+            let Note { column, row, value } = note;
+            json!({ "column": column, "row": row, "value": value, "note": note.to_string() })
+        };
+        report.insert("notes".into(), put.notes.iter().map(note).collect());
+    }
     if put.rejected_total > 0 {
         report.insert("rejected".into(), put.rejected_total.into());
         report.insert("rows".into(), put.rejected.iter().map(rejected).collect());
     }
+    if !put.left_out.is_empty() {
+        let column = |left: &LeftOut| json!({ "column": left.column, "reason": left.reason });
+        report.insert("left_out".into(), put.left_out.iter().map(column).collect());
+    }
     report
+}
+
+/// The columns of a table that was made for the rows, or that has new ones since.
+fn columns(put: &Put) -> Option<(String, Value)> {
+    let column = |column: &Column| json!({ "name": column.name, "type": column.kind.sql() });
+    let columns = put.changed.as_ref()?.columns.iter().map(column).collect();
+    Some((if put.is_new { "created" } else { "columns" }.into(), columns))
 }

@@ -1,16 +1,16 @@
-//! `POST /api/v1/sql`: a query, and its rows in the form that the caller accepts.
+//! `/api/v1/sql`: a query, and its rows in the form that the caller accepts. `POST` streams them; `GET` is for
+//! programs that read a file from a URL, and sends them whole, with their length and with ranges.
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State as Shared;
-use axum::extract::rejection::JsonRejection;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Method, Uri, header};
 use axum::response::Response;
 use edgemere_command::{Request, sql_command};
 use serde::Deserialize;
 
-use super::rest::{principal, request_id};
+use super::rest::principal;
+use super::{asked, jobs, whole};
 use crate::server::execute::execute;
 use crate::server::reply::{Failure, answer};
 use crate::server::state::State;
@@ -21,18 +21,29 @@ use crate::server::state::State;
 pub(super) struct Question {
     dbms: String,
     sql: String,
+    /// The form of the rows; without it as the caller accepts.
+    #[serde(default, deserialize_with = "asked::text")]
+    format: Option<String>,
     /// All rows at once up to a limit, or as events; without it as the caller accepts.
     mode: Option<Mode>,
     /// The most rows in batch mode.
+    #[serde(default, deserialize_with = "asked::number")]
     limit: Option<u64>,
     /// How many rows an event has in streaming mode.
+    #[serde(default, deserialize_with = "asked::number")]
     batch_rows: Option<u64>,
     /// How many seconds it may take.
+    #[serde(default, deserialize_with = "asked::number")]
     max_time: Option<u64>,
-    /// `network`: all operators as one database. Without it, this node.
+    /// The same, under the name that it has in other requests.
+    #[serde(default, deserialize_with = "asked::number")]
+    timeout: Option<u64>,
+    /// `network`: all operators as one database. `local`: this node. Nodes: each of them. Without it this
+    /// node, or the network when this node has nothing of the database.
+    #[serde(default, deserialize_with = "asked::text")]
     destination: Option<String>,
     /// Whether the rows of some operators will do when others do not answer.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "asked::flag")]
     subset: bool,
 }
 
@@ -45,11 +56,22 @@ pub(super) enum Mode {
 }
 
 impl Question {
-    /// The options of the `sql` command that asks the same.
-    fn options(&self, format: &str) -> String {
+    /// The request that asks the same.
+    fn request(self, state: &State, headers: &HeaderMap) -> Result<Request, Failure> {
+        let format = match (&self.format, self.mode) {
+            (Some(name), None) => format_named(name)?,
+            (Some(_), Some(_)) => {
+                let message = "\"format\" and \"mode\" cannot both be given";
+                return Err(Failure::bad_request(message, "leave \"mode\" out"));
+            }
+            (None, mode) => format_of(headers, mode)?,
+        };
+        let max_time = self.max_time.or(self.timeout);
         let numbers =
-            [("limit", self.limit), ("batch_rows", self.batch_rows), ("max_time", self.max_time)];
-        options(format, &numbers)
+            [("limit", self.limit), ("batch_rows", self.batch_rows), ("max_time", max_time)];
+        let command = sql_command(&self.dbms, &options(format, &numbers), &self.sql);
+        let (destination, subset) = (self.destination, self.subset);
+        Ok(Request { destination, subset, ..Request::new(command, principal(state)) })
     }
 }
 
@@ -62,30 +84,65 @@ pub(super) fn options(format: &str, numbers: &[(&str, Option<u64>)]) -> String {
     options
 }
 
-/// Answers a query.
+/// Answers a query with its rows as they are found.
 pub(super) async fn query(
     Shared(state): Shared<Arc<State>>,
+    uri: Uri,
     headers: HeaderMap,
-    question: Result<Json<Question>, JsonRejection>,
+    body: asked::Body,
 ) -> Response {
     let answered = async {
-        let Json(question) = question.map_err(|error| Failure::bad_json(error.body_text()))?;
-        let options = question.options(format_of(&headers, question.mode)?);
-        let command = sql_command(&question.dbms, &options, &question.sql);
-        let request = Request {
-            destination: question.destination.filter(|destination| !destination.is_empty()),
-            subset: question.subset,
-            ..Request::new(command, principal(&state))
-        };
-        execute(&state, &request).await
+        let question: Question = asked::asked(&headers, &uri, Some(body))?;
+        let request = question.request(&state, &headers)?;
+        execute(&state, &request).await.map(answer)
     };
-    match answered.await {
-        Ok(rendered) => answer(rendered),
-        Err(failure) => {
-            let node = state.node.settings().http.ip().to_string();
-            failure.into_reply("post", &node, request_id(&headers))
+    jobs::or_failure(answered.await, &state, &Method::POST, &headers)
+}
+
+/// Answers a query as if its rows were a file: whole, with a length, and in parts.
+pub(super) async fn read(
+    Shared(state): Shared<Arc<State>>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    let answered = async {
+        let question: Question = asked::asked(&headers, &uri, None)?;
+        let request = question.request(&state, &headers)?;
+        let Request { command, destination, subset, principal, .. } = &request;
+        let name = principal.name();
+        let asked =
+            format!("{name}\n{}\n{subset}\n{command}", destination.as_deref().unwrap_or(""));
+        if let Some(part) = state.whole.again(&asked, &headers) {
+            return Ok(part);
         }
-    }
+        let rendered = execute(&state, &request).await?;
+        whole::reply(&state.whole, &asked, &headers, rendered).await
+    };
+    jobs::or_failure(answered.await, &state, &Method::GET, &headers)
+}
+
+/// The formats that a query can name, and what the `sql` command calls them.
+const FORMATS: [(&str, &str); 9] = [
+    ("csv", "csv"),
+    ("ndjson", "ndjson"),
+    ("json", "batch"),
+    ("json:list", "json:list"),
+    ("arrow", "arrow"),
+    ("parquet", "parquet"),
+    ("table", "table"),
+    ("events", "events"),
+    ("events:sse", "events:sse"),
+];
+
+/// The format of that name.
+pub(super) fn format_named(name: &str) -> Result<&'static str, Failure> {
+    let name = name.to_ascii_lowercase();
+    let found = FORMATS.iter().find(|(known, _)| *known == name).map(|(_, format)| *format);
+    found.ok_or_else(|| {
+        let known = FORMATS.map(|(known, _)| known).join(", ");
+        let message = format!("rows cannot be given as \"{name}\"");
+        Failure::bad_request(message, &format!("give one of {known}"))
+    })
 }
 
 /// The format of the first media type that the mode has.

@@ -21,12 +21,11 @@ use super::http::limit::limited;
 use super::http::{BoundedBodies, principal};
 use super::state::State;
 
-/// What agents are told of the server before they call anything.
+/// What agents are told of the server before they call anything, where the file of tools says nothing.
 const INSTRUCTIONS: &str = "\
-Edgemere is one SQL database over many machines; the data stays on them. Find tables with list_tables \
-and columns with get_schema, then ask with query or sql. Prefer aggregates and time ranges to raw rows. \
-Every answer says in provenance which nodes answered; complete: false means that some did not. When \
-truncated is true, next_cursor gives more rows through fetch_rows.";
+Edgemere is one SQL database over many machines; the data stays on them. Prefer aggregates and time \
+ranges to raw rows. Every answer says in provenance which nodes answered; complete: false means that \
+some did not.";
 
 /// Machines around a lake, as a picture that needs no request.
 const ICON: &str = concat!(

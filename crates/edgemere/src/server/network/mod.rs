@@ -78,7 +78,9 @@ fn worker(node: &Arc<Node>) -> Router<Arc<State>> {
 /// Runs a command for another node of the network, with no more than that node's caller may do.
 async fn command(Shared(state): Shared<Arc<State>>, Json(call): Json<Call>) -> Response {
     let principal = call.principal(&peer(&state));
-    let request = Request::new(call.command, principal);
+    // The other node has decided who is asked: here only this one's rows are.
+    let destination = Some("local".to_owned());
+    let request = Request { destination, ..Request::new(call.command, principal) };
     match execute(&state, &request).await {
         Ok(rendered) => answer(rendered),
         Err(failure) => refuse(failure, &state),

@@ -9,6 +9,7 @@ mod reload;
 mod serve;
 mod shipped;
 mod stdio;
+mod streams;
 mod transcripts;
 mod wire;
 

@@ -64,8 +64,14 @@ async fn an_answer_names_who_is_missing() {
 
     let answer = agent.call("states", json!({})).await;
     let said = &answer["structuredContent"];
-    assert_eq!(said["provenance"]["missing"], json!([address]), "{answer}");
-    assert_eq!(said["result"][&north.network]["status"], "running", "{answer}");
+    assert_eq!(said["provenance"]["missing"], json!(["south"]), "{answer}");
+    let missing = &said["result"]["missing"][0];
+    assert_eq!(
+        (&missing["node"], &missing["address"]),
+        (&json!("south"), &json!(address)),
+        "{answer}"
+    );
+    assert_eq!(said["result"]["nodes"]["north"]["status"], "running", "{answer}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

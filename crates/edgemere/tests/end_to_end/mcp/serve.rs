@@ -92,7 +92,7 @@ async fn commands_are_tools_and_what_writes_is_not_there() {
     for blocked in ["import", "node", "shell", "mcp_install", "tools_call", "Run", "ledger repair"]
     {
         let said = agent.failure(blocked, json!({})).await;
-        assert_eq!(said, format!("Tool '{blocked}' not found"));
+        assert_eq!(said, format!("Error: Tool '{blocked}' not found"));
     }
 }
 

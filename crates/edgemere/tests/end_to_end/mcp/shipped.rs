@@ -8,7 +8,7 @@ use super::{Agent, store};
 use crate::support::Node;
 
 /// How much of an agent's context the list of tools may take.
-const LIST_BYTES_MAX: usize = 8 << 10;
+const LIST_BYTES_MAX: usize = 1_400 * 4;
 
 /// What agents see, as it is kept beside the tests.
 fn list_file() -> std::path::PathBuf {
@@ -53,15 +53,21 @@ async fn every_tool_answers() {
         ("list_databases", json!({}), "/result", json!(["d"])),
         ("list_tables", json!({ "database": "d" }), "/result", json!(["t"])),
         ("list_database_schema", json!({}), "/result/0", table.clone()),
-        ("get_schema", table.clone(), "/result/4/name", json!("n")),
-        ("sample", with(json!({ "rows": 2 })), "/row_count", json!(2)),
+        (
+            "list_database_schema",
+            json!({ "detail": "columns" }),
+            "/result",
+            json!({ "d": { "t": "n int, s char(2)" } }),
+        ),
+        ("get_schema", table.clone(), "/result/columns/0/name", json!("n")),
+        ("sample", with(json!({ "rows": 2 })), "/result/rows/1", json!(["plant", 1, "s1"])),
         ("query", grouped, "/rows", json!([["s0", 143]])),
         ("sql", sql("select max(n) from t"), "/rows", json!([[999]])),
         ("query_with_increments", spans, "/rows/0/1", json!(1000)),
         ("fetch_rows", cursor, "/rows/0", json!([200])),
         ("explain", sql("select max(n) from t"), "/result/0/dbms", json!("d")),
         ("list_nodes", json!({}), "/result/0/name", json!("plant")),
-        ("data_location", table.clone(), "/result/0/node", json!("plant")),
+        ("data_location", table.clone(), "/result/0/nodes", json!(["plant"])),
         (
             "list_policies",
             json!({ "type": "table", "where": "dbms = d" }),
@@ -72,7 +78,7 @@ async fn every_tool_answers() {
         ("server_info", json!({}), "/result/version", json!(env!("CARGO_PKG_VERSION"))),
         ("job_status", json!({ "job": 1 }), "/result/0/job", json!(1)),
         ("cancel_job", json!({ "job": 1 }), "/result", json!("query 1 is cancelled")),
-        ("help", json!({ "topic": "get columns" }), "/result/name", json!("get columns")),
+        ("help", json!({}), "/result/tools/list_databases", json!("Names of all databases.")),
     ];
     let mut known = agent.tools().await;
     for (tool, arguments, place, expected) in cases {
@@ -83,8 +89,8 @@ async fn every_tool_answers() {
         known.retain(|name| name != tool);
     }
     let answer = agent.call("monitor_nodes", json!({ "what": "version" })).await;
-    let versions = answer["structuredContent"]["result"].as_object().unwrap();
-    let version = versions.get(&node.network).map(|node| &node["version"]);
+    let versions = answer["structuredContent"]["result"]["nodes"].as_object().unwrap();
+    let version = versions.get("plant").map(|node| &node["version"]);
     assert_eq!(version, Some(&json!(env!("CARGO_PKG_VERSION"))), "{answer}");
     known.retain(|name| name != "monitor_nodes");
     assert_eq!(known, Vec::<String>::new(), "tools that nobody called");

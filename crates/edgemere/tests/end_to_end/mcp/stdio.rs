@@ -57,7 +57,7 @@ fn a_client_starts_it_talks_to_it_and_ends_it() {
     });
     let initialized = session.ask(1, "initialize", about);
     assert_eq!(initialized["serverInfo"]["name"], "edgemere");
-    assert!(initialized["instructions"].as_str().unwrap().contains("next_cursor"));
+    assert!(initialized["instructions"].as_str().unwrap().contains("provenance"));
     session.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
     let tools = session.ask(2, "tools/list", json!({}));
     assert_eq!(tools["tools"].as_array().unwrap().len(), 4);

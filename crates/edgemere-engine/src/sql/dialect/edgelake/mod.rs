@@ -26,7 +26,7 @@ use datafusion::sql::sqlparser::ast::Statement;
 
 use self::finish::Finish;
 pub use self::finish::{Rows, Strange};
-use super::parse;
+use super::{parse_tokens, read_tokens};
 use crate::sql::error::Error;
 
 /// A query as EdgeLake is asked it, and what is left to do with its rows.
@@ -69,7 +69,7 @@ fn refused(what: impl Into<String>, hint: impl Into<String>) -> Refused {
 impl Query {
     /// The query that a text is, for a database of EdgeLake.
     pub fn of(sql: &str, dbms: &str) -> Result<Self, Refused> {
-        let (statement, casts) = parse(sql)?;
+        let (statement, casts, _) = parse_tokens(sql, &read_tokens(sql)?)?;
         let Statement::Query(query) = &statement else {
             let words = statement.to_string();
             let what = words.split_whitespace().take(2).collect::<Vec<_>>().join(" ");

@@ -1,0 +1,3 @@
+//! `alter …`: changes what this node holds.
+
+pub(super) mod table;

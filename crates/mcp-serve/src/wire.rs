@@ -31,7 +31,7 @@ pub(crate) fn tool(tool: &Tool) -> rmcp::model::Tool {
     wire.name = tool.name.clone().into();
     wire.title.clone_from(&tool.title);
     wire.description = tool.description.clone().map(Into::into);
-    wire.input_schema = Arc::new(open(tool.input_schema.clone()));
+    wire.input_schema = Arc::new(listed(&tool.input_schema));
     wire.output_schema = tool.output_schema.clone().map(Arc::new);
     wire.annotations = annotations(&tool.annotations);
     wire.icons = icons(&tool.icons);
@@ -40,7 +40,15 @@ pub(crate) fn tool(tool: &Tool) -> rmcp::model::Tool {
 }
 
 /// A schema without `additionalProperties: false`. Whoever answers a call refuses unknown arguments all the
-/// same; but some clients cannot read the key, and load no tool that has it.
+/// same; but some clients cannot read the key, and load no tool that has it. A schema that names its
+/// dialect (`$schema`) is written with care, and is listed as it is.
+fn listed(schema: &Map<String, Value>) -> Map<String, Value> {
+    match schema.contains_key("$schema") {
+        true => schema.clone(),
+        false => open(schema.clone()),
+    }
+}
+
 fn open(mut schema: Map<String, Value>) -> Map<String, Value> {
     schema.retain(|key, value| key != "additionalProperties" || *value != Value::Bool(false));
     for value in schema.values_mut() {

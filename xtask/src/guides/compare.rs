@@ -16,9 +16,10 @@ pub(crate) fn matches(expected: &[String], printed: &str) -> bool {
     lines_match(&expected, &printed)
 }
 
-/// Lines with their figures taken out, without blank ones at the end.
+/// Lines with their figures taken out, without blank ones at the beginning and the end.
 fn trimmed<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut lines: Vec<String> = lines.map(|line| without_figures(line.trim_end())).collect();
+    let lines = lines.map(|line| without_figures(line.trim_end()));
+    let mut lines: Vec<String> = lines.skip_while(String::is_empty).collect();
     while lines.last().is_some_and(String::is_empty) {
         lines.pop();
     }

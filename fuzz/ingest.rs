@@ -1,7 +1,7 @@
 //! What must hold of rows that come in, whatever the bytes are.
 
-use edgemere_engine::ingest::{Decoded, Input, Limits, decode as decode_rows};
-use edgemere_engine::schema::{Column, Kind, Schema};
+use edgemere_storage::decode::{Decoded, Input, Limits, decode as decode_rows};
+use edgemere_storage::schema::{Column, Kind, Schema};
 
 /// Decodes bytes for a new table, for one with a column of each type, and again for the table that
 /// the first ones make.
@@ -38,6 +38,6 @@ fn every_kind() -> Schema {
         Kind::Char(3),
         Kind::Varchar,
     ];
-    let column = |(name, kind): (char, Kind)| Column { name: name.to_string(), kind };
+    let column = |(name, kind): (char, Kind)| Column::new(name, kind);
     Schema { columns: ('a'..).zip(kinds).map(column).collect() }
 }

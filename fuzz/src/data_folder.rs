@@ -7,7 +7,8 @@ use std::{
     sync::LazyLock,
 };
 
-use edgemere_engine::{Engine, ingest::Input, sql::STACK_BYTES};
+use edgemere_query::{Engine, sql::STACK_BYTES};
+use edgemere_storage::decode::Input;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::damaged;
@@ -31,7 +32,7 @@ static FILES: LazyLock<Vec<(PathBuf, Vec<u8>)>> = LazyLock::new(|| {
     RUNTIME.block_on(async {
         let (engine, _) = Engine::open(folder.path()).expect("opens");
         engine.put("d", "t", Input::Json, rows.as_bytes()).await.expect("stores");
-        engine.storage().settle_all().await.expect("flushes");
+        engine.storage().flush_all().await.expect("flushes");
         engine.put("d", "t", Input::Json, rows.as_bytes()).await.expect("stores");
         engine.storage().close().await.expect("closes");
     });
@@ -83,7 +84,7 @@ async fn ask(folder: &Path) -> bool {
             Err(_) => is_answered = false,
         }
     }
-    let _ = engine.storage().settle_all().await;
+    let _ = engine.storage().flush_all().await;
     let _ = engine.storage().close().await;
     is_answered
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use edgemere_engine::network::fuzzing;
+use edgemere_query::distributed::fuzzing;
 
 use crate::damaged;
 

@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use edgemere_engine::ingest::{Input, Limits, decode as decode_rows};
-use edgemere_engine::network::fuzzing;
+use edgemere_query::distributed::fuzzing;
+use edgemere_storage::decode::{Input, Limits, decode as decode_rows};
 
 use self::rows::decode;
 use crate::damaged;

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use edgemere_engine::{Engine, network::fuzzing};
+use edgemere_query::{Engine, distributed::fuzzing};
 
 use crate::damaged;
 

@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use edgemere_engine::Engine;
-use edgemere_engine::ingest::Input;
-use edgemere_engine::sql::STACK_BYTES;
+use edgemere_query::Engine;
+use edgemere_query::sql::STACK_BYTES;
+use edgemere_storage::decode::Input;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::damaged;

@@ -6,12 +6,11 @@ use std::io::{self, Write};
 use edgemere_command::{Declaration, declarations};
 
 const INTRODUCTION: &str = "\
-<!-- Written by `cargo xtask docs` from the declarations in crates/edgemere-command. Not to be edited. -->
+<!-- Written by `cargo xtask docs` from the declarations in crates/edgemere-command. Edit the texts there. -->
 # Commands
 
-Every command works alike over REST, in `edgemere shell` and with `edgemere run`. The effect is what
-a command does to the node: a caller needs the permission for it. The method is the one that REST
-asks with.
+Every command works the same over REST, in `edgemere shell` and with `edgemere run`. The effect says what a
+command does to the node; the caller needs the access for it. The method is the HTTP method of REST.
 ";
 
 fn main() -> io::Result<()> {

@@ -1,8 +1,12 @@
-//! `cargo xtask docs`: the reference page of the commands, from their declarations, and the page of what
-//! is not as in EdgeLake, which `crate::replay::page` makes of the lists beside the replay.
+//! `cargo xtask docs`: the generated pages of the reference.
 //!
-//! The first is printed by `xtask/examples/reference.rs`, which links the command crate; the
-//! chores do not, so that `cargo xtask` stays quick to build.
+//! | page | made from |
+//! |---|---|
+//! | `commands.md` | the declarations of the commands, by `xtask/examples/reference.rs` |
+//! | `edgelake.md` | the lists of the replay, by `crate::replay::page` |
+//! | `cli.md`, `configuration.md` | clap's tree and the configuration keys, by `edgemere reference` |
+//!
+//! The chores link neither the command crate nor the binary, so that `cargo xtask` builds quickly.
 
 use std::{fs, process::Command};
 
@@ -14,8 +18,12 @@ use crate::replay::page;
 /// A page: where it is, from the root of the workspace, and what makes it.
 type Page = (&'static str, fn() -> Result<String>);
 
-const PAGES: [Page; 2] =
-    [("docs/reference/commands.md", commands), ("docs/reference/edgelake.md", page::page)];
+const PAGES: [Page; 4] = [
+    ("docs/reference/commands.md", commands),
+    ("docs/reference/edgelake.md", page::page),
+    ("docs/reference/cli.md", || of_binary("cli")),
+    ("docs/reference/configuration.md", || of_binary("configuration")),
+];
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -51,6 +59,11 @@ fn write() -> Result<()> {
         println!("wrote {path}");
     }
     Ok(())
+}
+
+/// A page that the binary prints.
+fn of_binary(page: &str) -> Result<String> {
+    cargo::output(Command::new(cargo::build_dev()?).args(["reference", page]))
 }
 
 fn commands() -> Result<String> {

@@ -56,7 +56,7 @@ fn write_corpus() -> Result<()> {
     write("parse", commands.into_iter().map(|(command, id)| (id, command)))?;
     let mut statements = Vec::new();
     for name in ["allowed", "statements"] {
-        let path = format!("crates/edgemere-engine/tests/sql_hostile/{name}.sql");
+        let path = format!("crates/edgemere-query/tests/sql_hostile/{name}.sql");
         let text = fs::read_to_string(root().join(&path)).context(path)?;
         let lines = text.lines().filter(|line| !line.starts_with("--")).enumerate();
         statements.extend(lines.map(|(index, line)| (format!("{name}-{index}"), line.to_owned())));

@@ -26,7 +26,7 @@ const START_MAX: Duration = Duration::from_secs(20);
 const STOP_MAX: Duration = Duration::from_secs(5);
 /// How often a node is looked at while it starts or ends.
 const POLL: Duration = Duration::from_millis(2);
-/// How much of a node's log is told when it does not start.
+/// How much of a node's log is reported when it does not start.
 const LOG_LINES_MAX: usize = 20;
 
 /// The company of all nodes: who has another is another node.

@@ -2,6 +2,7 @@
 
 #![allow(
     clippy::indexing_slicing,
+    clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
     reason = "a rule that cannot be read has failed"
@@ -23,21 +24,35 @@ const EDGES: &[(&str, &[&str])] = &[
         &[
             "clap-serve",
             "edgemere-command",
-            "edgemere-engine",
             "edgemere-ledger",
+            "edgemere-query",
+            "edgemere-service",
+            "edgemere-storage",
             "edgemere-tools",
             "mcp-serve",
         ],
     ),
     ("edgemere-tools", &["clap-serve", "edgemere-command", "mcp-serve"]),
-    ("edgemere-command", &["edgemere-engine", "edgemere-ledger"]),
-    ("edgemere-engine", &["edgemere-ledger"]),
+    (
+        "edgemere-command",
+        &["edgemere-ledger", "edgemere-query", "edgemere-service", "edgemere-storage"],
+    ),
+    ("edgemere-service", &["edgemere-query", "edgemere-storage"]),
+    ("edgemere-query", &["edgemere-storage"]),
+    ("edgemere-storage", &[]),
     ("edgemere-ledger", &[]),
     ("clap-serve", &["mcp-serve"]),
     ("mcp-serve", &[]),
     (
         "edgemere-fuzz",
-        &["edgemere-command", "edgemere-engine", "edgemere-ledger", "edgemere-tools", "mcp-serve"],
+        &[
+            "edgemere-command",
+            "edgemere-ledger",
+            "edgemere-query",
+            "edgemere-storage",
+            "edgemere-tools",
+            "mcp-serve",
+        ],
     ),
     ("xtask", &["edgemere-command"]),
 ];
@@ -49,7 +64,9 @@ const FENCES: &[(&[&str], &[&str])] = &[
     (&["clap"], &["edgemere", "xtask", "clap-serve"]),
     (&["reqwest", "rustyline"], &["edgemere"]),
     (&["axum"], &["edgemere", "mcp-serve"]),
-    (&["datafusion", "sqlparser", "arrow", "parquet"], &["edgemere-engine"]),
+    (&["datafusion", "datafusion-distributed", "sqlparser"], &["edgemere-query"]),
+    (&["arrow"], &["edgemere-query", "edgemere-service", "edgemere-storage"]),
+    (&["parquet"], &["edgemere-query", "edgemere-storage"]),
     (&["rmcp"], &["mcp-serve"]),
 ];
 
@@ -66,7 +83,9 @@ fn crates_depend_on_each_other_only_as_designed() {
     for (name, dependencies) in &packages {
         let may = allowed.get(name.as_str());
         let may = may.unwrap_or_else(|| panic!("crate \"{name}\" is not in DESIGN: see EDGES"));
-        for dependency in dependencies.iter().filter(|other| names.contains(other.as_str())) {
+        // A crate may depend on itself, to switch its own features on for its tests.
+        let others = dependencies.iter().filter(|other| *other != name);
+        for dependency in others.filter(|other| names.contains(other.as_str())) {
             assert!(may.contains(&dependency.as_str()), "{name} must not depend on {dependency}");
         }
     }
@@ -125,6 +144,47 @@ fn every_path_in_architecture_exists() {
         // A text may leave out the front of a path that it has named before.
         let exists = root().join(path).exists() || sources.iter().any(|file| file.ends_with(path));
         assert!(exists, "ARCHITECTURE.md names {path}, which is gone");
+    }
+}
+
+/// A link of a page to a file, or to a heading of one, that does not exist leads a reader nowhere.
+#[test]
+fn every_link_in_the_docs_leads_somewhere() {
+    let mut pages = files(&root().join("docs"), "md");
+    pages.extend(
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"].map(|p| root().join(p)),
+    );
+    let mut broken = Vec::new();
+    for page in &pages {
+        for link in links(&read(page)) {
+            let (path, heading) = link.split_once('#').unwrap_or((&link, ""));
+            let target = match path {
+                "" => page.clone(),
+                path => page.parent().unwrap().join(path),
+            };
+            let leads = target.exists()
+                && (heading.is_empty() || anchors(&read(&target)).contains(heading));
+            if !leads {
+                broken.push(format!("{}: {link}", page.strip_prefix(root()).unwrap().display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "these links lead nowhere: {broken:#?}");
+}
+
+/// EdgeLake's clients know failures by their codes, so the page that explains them has to be complete.
+#[test]
+fn every_error_code_is_in_the_troubleshooting_page() {
+    let page = read("docs/troubleshooting.md");
+    let mut texts = sources().into_iter().filter(|path| !is_excepted(path)).map(read);
+    let code = texts.find(|text| text.contains("pub struct Code {"));
+    let code = code.expect("the codes are declared somewhere");
+    let declared: Vec<&str> = code.split("Self::new(").skip(1).collect();
+    assert!(declared.len() > 30, "{declared:?}");
+    for line in declared {
+        let parts: Vec<&str> = line.splitn(3, '"').collect();
+        let line = format!("| {} | {} |", parts[0].trim().trim_end_matches(','), parts[1]);
+        assert!(page.contains(&line), "docs/troubleshooting.md does not have {line}");
     }
 }
 
@@ -218,6 +278,40 @@ fn is_path(text: &str) -> bool {
     };
     let ours = !first.is_empty() && (root().join(first).is_dir() || text.ends_with(".rs"));
     ours && text.chars().all(plain)
+}
+
+/// The targets of a page's links to other files of the repository.
+fn links(page: &str) -> Vec<String> {
+    let targets = prose(page).into_iter().flat_map(|line| {
+        let parts = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        parts.map(str::to_owned).collect::<Vec<_>>()
+    });
+    targets.filter(|target| !target.contains("://")).collect()
+}
+
+/// The anchors of a page's headings, as the usual hosts make them.
+fn anchors(page: &str) -> BTreeSet<String> {
+    let headings = prose(page).into_iter().filter(|line| line.starts_with('#'));
+    let plain = |c: &char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    let anchor = |line: String| -> String {
+        let title = line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
+        title.chars().filter(plain).collect()
+    };
+    headings.map(anchor).collect()
+}
+
+/// The lines of a page outside of its code blocks.
+fn prose(page: &str) -> Vec<String> {
+    let mut is_code = false;
+    let mut lines = Vec::new();
+    for line in page.lines() {
+        if line.trim_start().starts_with("```") {
+            is_code = !is_code;
+        } else if !is_code {
+            lines.push(line.to_owned());
+        }
+    }
+    lines
 }
 
 /// The files below a folder with this extension.

@@ -18,7 +18,7 @@ use std::{
 
 use clap::{Arg, Command, value_parser};
 use clap_serve::{CommandExt, Effect, Invocation, Options, Tools};
-use mcp_serve::{Access, Catalog, Identity, Limits, Server};
+use mcp_serve::{AllowedOrigins, Catalog, Identity, Limits, Server};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
@@ -72,10 +72,10 @@ async fn measure() -> Result<(), Box<dyn Error>> {
     println!("{count} tools generated in {:.1} ms", ms(begin.elapsed()));
     let limits = Limits { page_entries_max: 1000, ..Limits::default() };
     let server = Server::new(Identity::new("speed", "1.0"), limits);
-    server.offer(tools.add_to(Catalog::new()));
+    server.publish(tools.add_to(Catalog::new()));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let mut client = Client::connect(listener.local_addr()?).await?;
-    let router = server.router(Access::loopback());
+    let router = server.router(AllowedOrigins::loopback());
     let serving = server.clone();
     tokio::spawn(async move { mcp_serve::serve_http(&serving, listener, router).await });
 

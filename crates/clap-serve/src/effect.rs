@@ -1,4 +1,4 @@
-//! What a command does to the world, declared on the command itself.
+//! The effect of a command, declared on the command itself.
 
 use std::{fmt, str::FromStr};
 
@@ -7,25 +7,25 @@ use serde::Deserialize;
 
 use crate::Error;
 
-/// What a command does, from the mildest to the gravest.
+/// The effect of a command, from the mildest to the gravest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
-    /// It changes nothing.
+    /// It only reads.
     Read,
-    /// It adds or changes something.
+    /// It adds or changes data.
     Write,
-    /// What it changes may be lost.
+    /// It may delete or overwrite data.
     Destructive,
-    /// It shows or changes keys, tokens, accounts: never offered, whatever is allowed.
+    /// It shows or changes keys, tokens or accounts. Never offered, whatever is allowed.
     Secret,
 }
 
 impl Effect {
     const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Destructive, Self::Secret];
 
-    /// What the group that carries an effect is called. clap has no place for what others know of a
-    /// command, but it keeps a group without arguments, and neither shows nor checks it.
+    /// The name of the argument group that carries the effect. clap has no custom metadata on commands, but it
+    /// keeps an empty group, and neither shows nor checks it.
     fn mark(self) -> &'static str {
         match self {
             Self::Read => "clap-serve:effect:read",
@@ -60,7 +60,7 @@ impl FromStr for Effect {
     }
 }
 
-/// Declares the effect of a command, and with it of those below it that declare none:
+/// Declares the effect of a command and of its subcommands that declare none:
 ///
 /// ```
 /// use clap_serve::{CommandExt, Effect};
@@ -85,7 +85,7 @@ impl FromStr for Effect {
 /// # let _ = <Cli as clap::CommandFactory>::command();
 /// ```
 pub trait CommandExt: Sized {
-    /// Declares what the command does.
+    /// Declares the effect of the command.
     #[must_use]
     fn effect(self, effect: Effect) -> Self;
 }
@@ -96,7 +96,7 @@ impl CommandExt for Command {
     }
 }
 
-/// The effect that a command declares; the gravest, should it declare several.
+/// The declared effect of a command; the gravest if there are several.
 pub(crate) fn declared(command: &Command) -> Option<Effect> {
     let is_marked =
         |effect: &Effect| command.get_groups().any(|group| group.get_id() == effect.mark());

@@ -1,36 +1,36 @@
-//! What can go wrong before anything is served.
+//! Errors before serving starts.
 
 use std::{io, net::SocketAddr};
 
 use crate::manifests::ManifestError;
 
-/// Why a command line cannot be served. The author of the program, or who starts it, can act on it.
+/// Why a command line cannot be served. The author or the user of the program can correct it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A word that is no effect.
+    /// An unknown effect.
     #[error("\"{word}\" is no effect: there are read, write, destructive and secret")]
     Effect {
         /// The word.
         word: String,
     },
-    /// A pattern that nothing can match.
+    /// A pattern that can match nothing.
     #[error(
         "the pattern \"{pattern}\" {problem}: write it like \"cloud token *\" or \"deploy --force\""
     )]
     Pattern {
         /// The pattern.
         pattern: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: &'static str,
     },
-    /// What the author of the program gave.
+    /// An invalid option of the author.
     #[error("{message}")]
     Options {
-        /// What is wrong with it.
+        /// The problem.
         message: String,
     },
-    /// Two commands whose tools would be called the same.
+    /// Two commands with the same tool name.
     #[error("\"{one}\" and \"{other}\" would both be the tool \"{tool}\": deny one of them")]
     SameName {
         /// The tool.
@@ -40,28 +40,28 @@ pub enum Error {
         /// Another command.
         other: String,
     },
-    /// A handler for a command that there is not.
+    /// A handler for an unknown command.
     #[error("there is a handler for \"{path}\", and no such command")]
     Handler {
-        /// What was to be handled.
+        /// The path of the command.
         path: String,
     },
-    /// Secret commands would have to be offered.
+    /// A policy that allows secret commands.
     #[error("secret commands are never offered: allow write or destructive")]
     AllowSecret,
-    /// Words beside `--serve` that lead to no command.
+    /// Words beside `--serve` that are no command.
     #[error("there is no command \"{given}\": beside --serve stand only the words of one")]
     Command {
         /// The words.
         given: String,
     },
-    /// What was given to `--serve`.
+    /// An invalid value of `--serve`.
     #[error("\"{given}\" is nothing to serve at: give a port, an address and a port, or stdio")]
     Address {
-        /// What was given.
+        /// The value.
         given: String,
     },
-    /// An address that others can reach.
+    /// An address that other machines can reach.
     #[error(
         "{address} can be reached from other machines, and nothing checks who asks: serve at 127.0.0.1 \
          and let a proxy or a tunnel that knows them pass them on"
@@ -70,21 +70,21 @@ pub enum Error {
         /// The address.
         address: SocketAddr,
     },
-    /// The address cannot be listened at.
+    /// An address that cannot be listened on.
     #[error("cannot listen at {address}: {source}")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The program does not know where it is.
+    /// The program's own path is unknown.
     #[error("the program cannot find itself to run commands: {0}")]
     Executable(#[source] io::Error),
-    /// The files around the working folder cannot be offered.
+    /// The manifests cannot be served.
     #[error(transparent)]
     Manifests(#[from] ManifestError),
-    /// A connection, a stream, or the runtime.
+    /// An error of a connection, a stream or the runtime.
     #[error("serving ended: {0}")]
     Io(#[from] io::Error),
 }

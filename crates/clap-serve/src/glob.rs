@@ -1,12 +1,12 @@
-//! Names like a pattern, in which `*` is any text and `?` one character: for commands and for files.
+//! Glob matching for names of commands and files: `*` is any text, `?` one character.
 
-/// Whether a name is like a pattern.
+/// Whether a name matches a pattern.
 ///
-/// The last `*` takes as little as it can, and one character more whenever the rest does not fit. No
-/// earlier one needs to take more, so the time is at most the product of both lengths.
+/// The last `*` matches as little as possible, and one character more whenever the rest does not match. No
+/// earlier `*` needs to match more, so the time is at most the product of both lengths.
 pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     let (mut rest, mut left) = (pattern.chars(), name.chars());
-    // What follows the last `*`, and where what it takes ends.
+    // The positions after the last `*`, and after what it matches.
     let mut star = None;
     loop {
         let wanted = rest.next();

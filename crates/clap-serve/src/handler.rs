@@ -1,4 +1,4 @@
-//! Commands that the serving process carries out itself, with answers of a type.
+//! Handlers: commands that run in the serving process, with typed results.
 
 use std::{fmt::Display, future::Future, sync::Arc};
 
@@ -8,20 +8,20 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// A call of a command, parsed.
+/// A parsed call of a command.
 #[derive(Clone, Debug)]
 pub struct Invocation {
-    /// The words that lead to the command, without the program's own name.
+    /// The path of the command, without the program's name.
     pub path: Vec<String>,
-    /// What clap read, from the program itself on: `Cli::from_arg_matches(&invocation.matches)` gives a
-    /// derived command line as `Cli::parse()` would.
+    /// The parsed command line of the program: `Cli::from_arg_matches(&invocation.matches)` returns the same as
+    /// `Cli::parse()` would.
     pub matches: ArgMatches,
-    /// Who calls, and how to tell of progress.
+    /// The tool call, with its caller and progress.
     pub call: Call,
 }
 
 impl Invocation {
-    /// What clap read of the command itself.
+    /// The parsed arguments of the command itself.
     pub fn own_matches(&self) -> &ArgMatches {
         let mut matches = &self.matches;
         while let Some((_, below)) = matches.subcommand() {
@@ -33,16 +33,16 @@ impl Invocation {
 
 type Run = dyn Fn(Invocation) -> BoxFuture<'static, Result<Outcome, Fault>> + Send + Sync;
 
-/// What carries a command out.
+/// The handler of a command.
 #[derive(Clone)]
 pub(crate) struct Handler {
     run: Arc<Run>,
-    /// The JSON Schema of what it answers, when that has a type.
+    /// The JSON Schema of its result, if the result is typed.
     pub(crate) output: Option<Value>,
 }
 
 impl Handler {
-    /// One that answers as tools do.
+    /// A handler that returns an [`Outcome`].
     pub(crate) fn new<F, R>(run: F) -> Self
     where
         F: Fn(Invocation) -> R + Send + Sync + 'static,
@@ -51,7 +51,7 @@ impl Handler {
         Self { run: Arc::new(move |invocation| Box::pin(run(invocation))), output: None }
     }
 
-    /// One that answers with a value of a type, or with an error that a model can read.
+    /// A handler that returns a typed value, or an error for the model.
     pub(crate) fn typed<F, R, T, E>(run: F) -> Self
     where
         F: Fn(Invocation) -> R + Send + Sync + 'static,
@@ -79,7 +79,7 @@ impl Handler {
     }
 }
 
-/// The schema of a type's values, and whether they stand under `result`: clients want an object.
+/// The schema of a type, and whether its values are wrapped in `result`, because clients want an object.
 fn output<T: JsonSchema>() -> (Value, bool) {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
@@ -99,7 +99,7 @@ fn output<T: JsonSchema>() -> (Value, bool) {
         (false, Value::Object(map)) => map,
         (false, _) => Map::new(),
     };
-    // References are from the root, wherever the type stands in it.
+    // References start at the root of the schema.
     root.extend(definitions.map(|definitions| ("$defs".to_owned(), definitions)));
     (Value::Object(root), is_wrapped)
 }

@@ -1,5 +1,5 @@
-//! The help of every offered command as a resource. What is not offered is not mentioned in it, and the
-//! values of environment variables are not either.
+//! The help of every offered command as a resource, without commands and arguments that are not offered and
+//! without the values of environment variables.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::tree::Leaf;
 
 const MIME_TYPE: &str = "text/plain";
 
-/// The help texts by their addresses.
+/// The help texts by URI.
 pub(crate) struct Help {
     links: Vec<Link>,
     texts: BTreeMap<String, String>,
@@ -64,7 +64,7 @@ impl Resources for Help {
     }
 }
 
-/// Hides what is not offered: commands that lead to nothing, arguments that no tool has.
+/// Hides what is not offered: commands without tools, arguments without properties.
 fn show_only(command: &mut Command, path: &mut Vec<String>, leaves: &[&Leaf]) {
     let level = path.len();
     let below: Vec<&&Leaf> = leaves.iter().filter(|leaf| leaf.path.starts_with(path)).collect();
@@ -89,7 +89,7 @@ fn show_only(command: &mut Command, path: &mut Vec<String>, leaves: &[&Leaf]) {
     }
 }
 
-/// Whether an argument only prints something of clap's.
+/// Whether an argument only prints help or the version.
 fn is_print(arg: &clap::Arg) -> bool {
     use clap::ArgAction::{Help, HelpLong, HelpShort, Version};
     matches!(arg.get_action(), Help | HelpShort | HelpLong | Version)

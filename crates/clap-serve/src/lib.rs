@@ -1,9 +1,9 @@
 //! Serves any clap command line as MCP tools.
 //!
-//! Every command becomes a tool, generated from what clap knows of it: a flat schema with types, ranges,
-//! choices, defaults and what excludes what. Only commands that are declared to read are offered, unless
-//! who starts the program allows more. A call runs the program itself, without a shell; or a handler
-//! in the serving process, whose answer has a type.
+//! Every command becomes a tool, with a flat schema generated from clap's definition: types, ranges, choices,
+//! defaults and conflicts. Only commands that declare that they read are offered, unless the user of the
+//! program allows more. A call runs the program itself, without a shell, or a handler in the serving process
+//! with a typed result.
 //!
 //! ```no_run
 //! use clap::{CommandFactory, Parser};
@@ -34,16 +34,16 @@
 //! }
 //! ```
 //!
-//! `notes --serve` is then a server at `http://127.0.0.1:8088/mcp`, and `notes --serve=stdio` one for
-//! clients that start it themselves. A call takes this way:
+//! `notes --serve` is then a server at `http://127.0.0.1:8088/mcp`, and `notes --serve=stdio` one for clients
+//! that start it themselves. A call passes through:
 //!
-//! 1. `tree`: at the start, the commands that the [`Policy`] offers, with their arguments;
-//! 2. `call`: the arguments of a call, checked, written as a command line and parsed by clap again,
-//!    which proves that no value became a flag or another command;
-//! 3. [`program`]: the program, run within limits; or a handler of [`Options::handler`];
-//! 4. [`mcp_serve`]: the answer, sent to whichever kind of client asked.
+//! 1. `tree`: reads, once at the start, the commands that the [`Policy`] offers, with their arguments;
+//! 2. `call`: validates the arguments, writes them as an argv and lets clap parse it, which verifies that no
+//!    value became a flag or another command;
+//! 3. [`program`]: runs the program within limits; or a handler of [`Options::handler`] runs;
+//! 4. [`mcp_serve`]: sends the result over the client's transport.
 //!
-//! A tool that is not offered is answered as one that does not exist.
+//! A call of a tool that is not offered fails as if the tool did not exist.
 
 mod call;
 mod effect;
@@ -67,7 +67,7 @@ pub use crate::{
     handler::Invocation,
     options::{Options, Transport},
     policy::{Allow, Pattern, Policy},
-    serve::{HELP, asked, serve, serve_if_asked, serve_to_end},
+    serve::{HELP, options_from_args, serve, serve_if_asked, serve_to_end},
     tools::Tools,
 };
 

@@ -1,4 +1,4 @@
-//! How a command line is served: what its author decides, and who starts it may widen or narrow.
+//! The options of serving: set by the author, extended or narrowed by the flags of the user.
 
 use std::{fmt, future::Future, net::SocketAddr, path::PathBuf};
 
@@ -31,35 +31,33 @@ const PORT: u16 = 8088;
 pub struct Options {
     /// Which commands and arguments are offered.
     pub policy: Policy,
-    /// Where clients come in.
+    /// Where clients connect.
     pub transport: Transport,
-    /// The program that is run for calls. None is the one that serves.
+    /// The program that runs calls; by default the serving program itself.
     pub program: Option<PathBuf>,
-    /// The folder in which calls run, and around which manifests are looked for. None is the current
-    /// one.
+    /// The working directory of calls, around which manifests are searched; by default the current one.
     pub folder: Option<PathBuf>,
-    /// The variables that a run sees. Those that the command line itself takes values from are passed
-    /// on too.
+    /// The environment variables of a run. Those that the command line takes values from are passed too.
     pub environment: Environment,
-    /// How long a run may take and how much it may write.
+    /// Limits on the time and output of a run.
     pub run_limits: RunLimits,
-    /// What clients may use.
+    /// Limits on clients.
     pub limits: Limits,
-    /// What the names of all tools begin with, such as `cli_`: for tools beside those of others.
+    /// The prefix of all tool names, such as `cli_`, for a catalog that has other tools too.
     pub prefix: String,
-    /// The names of files that are offered as resources.
+    /// Patterns of file names that are served as resources.
     pub manifests: Vec<String>,
-    /// What is shown of such a file; none is all of it.
+    /// Filters the content of these files; by default all of it is served.
     pub view: Option<View>,
     pub(crate) handlers: Vec<(String, Handler)>,
-    /// Patterns of the author's that are none.
+    /// The first invalid pattern.
     pub(crate) mistake: Option<String>,
 }
 
-/// Where clients come in.
+/// Where clients connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// Streamable HTTP at `/mcp` and the older HTTP+SSE, at an address of this machine.
+    /// Streamable HTTP at `/mcp`, and the older HTTP+SSE, at a loopback address.
     Http(SocketAddr),
     /// The program's own stdin and stdout.
     Stdio,
@@ -72,7 +70,7 @@ impl Default for Transport {
 }
 
 impl Transport {
-    /// What is given to `--serve`: `stdio`, a port, or an address and a port. Port 0 is any free one.
+    /// Parses the value of `--serve`: `stdio`, a port, or an address and a port. Port 0 is any free port.
     pub fn new(given: &str) -> Result<Self, Error> {
         let local = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
         let address = match given {
@@ -94,13 +92,13 @@ impl Transport {
 }
 
 impl Options {
-    /// The defaults.
+    /// The default options.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Declares the effect of commands by patterns, beside what they declare themselves. A pattern that
-    /// is none stops the start.
+    /// Declares the effect of commands by patterns, in addition to their own declarations. An invalid pattern
+    /// is an error at the start.
     #[must_use]
     pub fn effect(
         mut self,
@@ -120,7 +118,7 @@ impl Options {
         self
     }
 
-    /// Offers more than reading, `write` or `destructive`; or, with patterns, only some commands.
+    /// Allows more than reading: `write` or `destructive`. Patterns restrict the offered commands.
     #[must_use]
     pub fn allow(mut self, allowed: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         for one in allowed {
@@ -130,7 +128,7 @@ impl Options {
         self
     }
 
-    /// Withholds commands, with all below them, and arguments.
+    /// Withholds commands with all subcommands, or arguments.
     #[must_use]
     pub fn deny(mut self, patterns: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         for pattern in patterns {
@@ -140,22 +138,22 @@ impl Options {
         self
     }
 
-    /// Offers files with such names, in the folder, above and below it, as resources.
+    /// Serves files with matching names, in the working directory, above and below it, as resources.
     #[must_use]
     pub fn manifests(mut self, patterns: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.manifests.extend(patterns.into_iter().map(Into::into));
         self
     }
 
-    /// Serves there.
+    /// Sets where clients connect.
     #[must_use]
     pub fn transport(mut self, transport: Transport) -> Self {
         self.transport = transport;
         self
     }
 
-    /// Carries a command out in the serving process. The answer is structured, and its type is the
-    /// tool's output schema; an error is one that the model reads.
+    /// Runs a command in the serving process. Its type is the output schema of the tool; an error is an error
+    /// result for the model.
     ///
     /// ```
     /// use clap_serve::{Invocation, Options};
@@ -177,7 +175,7 @@ impl Options {
         self
     }
 
-    /// Carries a command out in the serving process, with an answer of any kind.
+    /// Runs a command in the serving process, with any kind of result.
     #[must_use]
     pub fn tool<F, R>(mut self, path: &str, run: F) -> Self
     where
@@ -188,7 +186,7 @@ impl Options {
         self
     }
 
-    /// Takes a pattern, or remembers that it is none: builders do not fail, the start does.
+    /// Parses a pattern, or records the error: builders do not fail, the start does.
     fn parsed<T>(&mut self, text: &str, parse: impl Fn(&str) -> Result<T, Error>) -> Option<T> {
         let parsed = parse(text);
         if let Err(error) = &parsed {

@@ -1,4 +1,4 @@
-//! A command line as a server, from its flags to its end.
+//! Serves a command line: `--serve` and its flags, the server, and its shutdown.
 
 use std::{
     ffi::OsString,
@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::{Arg, ArgAction, Command, error::ErrorKind};
-use mcp_serve::{Access, Catalog, Identity, Server};
+use mcp_serve::{AllowedOrigins, Catalog, Identity, Server};
 use tokio::net::TcpListener;
 
 use crate::{
@@ -17,11 +17,12 @@ use crate::{
     tools::{Tools, missing},
 };
 
-/// What to say in a program's own help: `#[command(after_help = clap_serve::HELP)]`.
+/// A section for the program's own help: `#[command(after_help = clap_serve::HELP)]`.
 pub const HELP: &str = "Agents:\n  --serve[=PORT|ADDRESS:PORT|stdio]  \
      Serve the commands to AI agents over MCP; --serve --help says more";
 
-/// Serves a command line until the program is asked to end, or until stdin ends on [`Transport::Stdio`].
+/// Serves a command line until the program gets SIGINT or SIGTERM, or until stdin ends on
+/// [`Transport::Stdio`].
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), clap_serve::Error> {
@@ -41,29 +42,29 @@ pub async fn serve(command: Command, options: Options) -> Result<(), Error> {
         catalog = catalog.resources(manifests.clone());
         watching = Some(manifests.watch(&server).await);
     }
-    server.offer(catalog);
+    server.publish(catalog);
     let served = match transport {
         Transport::Stdio => serve_stdio(&server, &program, &tools).await,
         Transport::Http(address) => {
             let listener = TcpListener::bind(address).await;
             let listener = listener.map_err(|source| Error::Listen { address, source })?;
             let address = listener.local_addr()?;
-            tell(&program, &tools, &format!("at http://{address}/mcp"));
-            let router = server.router(Access::loopback());
-            let ending = end_when_asked(server.clone());
+            announce(&program, &tools, &format!("at http://{address}/mcp"));
+            let router = server.router(AllowedOrigins::loopback());
+            let closing = close_on_signal(server.clone());
             let served = mcp_serve::serve_http(&server, listener, router).await;
-            ending.abort();
+            closing.abort();
             served
         }
     };
     drop(watching);
-    // What was ended with the server has a moment to do so by itself.
+    // Programs that were running have their grace time.
     program::all_ended().await;
     Ok(served?)
 }
 
-/// Serves when `--serve` is among the program's arguments, and says with which code to end; does nothing
-/// otherwise. It is the one line to put before `Cli::parse()`:
+/// Serves if `--serve` is among the program's arguments, and returns the exit code; otherwise does nothing.
+/// Put it before `Cli::parse()`:
 ///
 /// ```no_run
 /// use clap::{CommandFactory, Parser};
@@ -81,26 +82,24 @@ pub async fn serve(command: Command, options: Options) -> Result<(), Error> {
 /// }
 /// ```
 ///
-/// What else may stand there: `--allow write`, `--allow PATTERN` and `--deny PATTERN`, any number of
-/// times, `--help`, and the words of a command: then only it and those below it are offered. A line that
-/// the program itself understands with a `--serve` in it, because an argument or a value of it is called
-/// so, is the program's own unless it begins with it.
+/// It also takes `--allow write`, `--allow PATTERN` and `--deny PATTERN`, any number of times, `--help`, and
+/// the path of a command, to offer only this command and its subcommands. A command line that the program
+/// itself can parse, because it has an argument or a value `--serve`, is the program's own, unless it begins
+/// with `--serve`.
 pub fn serve_if_asked(command: Command, options: Options) -> Option<ExitCode> {
-    let asked = asked(&command, options)?;
-    Some(asked.map_or_else(|code| code, |options| serve_to_end(command, options)))
+    let options = options_from_args(&command, options)?;
+    Some(options.map_or_else(|code| code, |options| serve_to_end(command, options)))
 }
 
-/// The options with what `--serve` and the flags after it say, when that is how the program was started;
-/// or the code to end with, when they are wrong or ask for help. For programs that decide more by what
-/// is allowed; then [`serve_to_end`] serves.
-pub fn asked(command: &Command, options: Options) -> Option<Result<Options, ExitCode>> {
+/// The options with the program's arguments applied, if `--serve` is among them; or the exit code, if they are
+/// invalid or request help. For programs that adapt to what is allowed; [`serve_to_end`] then serves.
+pub fn options_from_args(command: &Command, options: Options) -> Option<Result<Options, ExitCode>> {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
-    is_asked(command, &args)
-        .then(|| with_flags(command, options, args).map_err(|wrong| wrong.tell()))
+    is_serve(command, &args)
+        .then(|| with_flags(command, options, args).map_err(|error| error.report()))
 }
 
-/// Serves as [`serve`] does, in a program that has no runtime of its own, and says with which code to
-/// end.
+/// Serves as [`serve`] does, for a program without a runtime, and returns the exit code.
 pub fn serve_to_end(command: Command, options: Options) -> ExitCode {
     let is_stdio = options.transport == Transport::Stdio;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
@@ -108,7 +107,7 @@ pub fn serve_to_end(command: Command, options: Options) -> ExitCode {
         Ok(runtime) => {
             let served = runtime.block_on(serve(command, options));
             if is_stdio {
-                // A read of stdin that is under way must not keep the program.
+                // A pending read of stdin must not block the exit.
                 runtime.shutdown_background();
             }
             served
@@ -118,20 +117,20 @@ pub fn serve_to_end(command: Command, options: Options) -> ExitCode {
     served.map_or_else(|error| fail(&error, 1), |()| ExitCode::SUCCESS)
 }
 
-/// Whether the arguments of a program ask for serving. What stands after two dashes is data.
-fn is_asked(command: &Command, args: &[OsString]) -> bool {
-    let is_serve = |arg: &OsString| {
+/// Whether the arguments of a program request serving. Arguments after `--` are data.
+fn is_serve(command: &Command, args: &[OsString]) -> bool {
+    let is_flag = |arg: &OsString| {
         arg.to_str().is_some_and(|arg| arg == "--serve" || arg.starts_with("--serve="))
     };
     let mut before = args.iter().take_while(|arg| *arg != "--");
-    match before.position(is_serve) {
+    match before.position(is_flag) {
         None => false,
         Some(0) => true,
         Some(_) => !is_own(command, args),
     }
 }
 
-/// Whether a program understands its arguments itself, or shows its help for them.
+/// Whether the program itself can parse the arguments, or shows its help for them.
 fn is_own(command: &Command, args: &[OsString]) -> bool {
     let mut command = command.clone();
     let name = (!command.is_no_binary_name_set()).then(|| OsString::from(command.get_name()));
@@ -142,19 +141,19 @@ fn is_own(command: &Command, args: &[OsString]) -> bool {
     }
 }
 
-/// Why the flags cannot be followed.
-enum Wrong {
-    /// They are wrong for clap, or ask for help.
+/// Why the flags are invalid.
+enum FlagError {
+    /// clap refuses them, or they request help.
     Clap(clap::Error),
     Options(Error),
 }
 
-impl Wrong {
-    /// Says so, and gives the code to end with.
-    fn tell(self) -> ExitCode {
+impl FlagError {
+    /// Prints the error and returns the exit code.
+    fn report(self) -> ExitCode {
         match self {
             Self::Clap(error) => {
-                // When nobody reads what is wrong the code still says so.
+                // If stderr is closed, the exit code still reports the error.
                 let _ = error.print();
                 ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
             }
@@ -163,47 +162,47 @@ impl Wrong {
     }
 }
 
-/// The options, with what who starts the program says.
+/// The options with the flags applied.
 fn with_flags(
     command: &Command,
     mut options: Options,
     args: Vec<OsString>,
-) -> Result<Options, Wrong> {
-    let matches = flags(command).try_get_matches_from(args).map_err(Wrong::Clap)?;
+) -> Result<Options, FlagError> {
+    let matches = flags(command).try_get_matches_from(args).map_err(FlagError::Clap)?;
     let texts = |id: &str| matches.get_many::<String>(id).into_iter().flatten();
     if let Some(given) = matches.get_one::<String>("serve").filter(|given| !given.is_empty()) {
-        options.transport = Transport::new(given).map_err(Wrong::Options)?;
+        options.transport = Transport::new(given).map_err(FlagError::Options)?;
     }
     for allow in texts("allow") {
-        options.policy.allow.push(Allow::new(allow).map_err(Wrong::Options)?);
+        options.policy.allow.push(Allow::new(allow).map_err(FlagError::Options)?);
     }
     if let Some(only) = only(command, texts("command").map(String::as_str))? {
-        options.policy.only = Some(only.parse().map_err(Wrong::Options)?);
+        options.policy.only = Some(only.parse().map_err(FlagError::Options)?);
     }
     for deny in texts("deny") {
-        options.policy.deny.push(deny.parse().map_err(Wrong::Options)?);
+        options.policy.deny.push(deny.parse().map_err(FlagError::Options)?);
     }
     Ok(options)
 }
 
-/// A pattern of the command that words lead to, with all below it; none when there are no words.
+/// The pattern of a command and its subcommands; none without words.
 fn only<'a>(
     command: &Command,
     words: impl Iterator<Item = &'a str>,
-) -> Result<Option<String>, Wrong> {
+) -> Result<Option<String>, FlagError> {
     let (mut here, mut path) = (command, Vec::new());
     for word in words {
         path.push(word);
         let Some(below) = here.find_subcommand(word) else {
             let given = path.join(" ");
-            return Err(Wrong::Options(Error::Command { given }));
+            return Err(FlagError::Options(Error::Command { given }));
         };
         here = below;
     }
     Ok((!path.is_empty()).then(|| format!("{} *", path.join(" "))))
 }
 
-/// The flags of serving, as a command line of their own.
+/// The flags of `--serve`, as a command line of their own.
 fn flags(command: &Command) -> Command {
     let serve = Arg::new("serve")
         .long("serve")
@@ -211,7 +210,7 @@ fn flags(command: &Command) -> Command {
         .num_args(0..=1)
         .require_equals(true)
         .default_missing_value("")
-        .help("Where agents come in: a port or an address of this machine, or stdin and stdout");
+        .help("Where agents connect: a port or a loopback address, or stdin and stdout");
     let allow = Arg::new("allow")
         .long("allow")
         .value_name("EFFECT|PATTERN")
@@ -226,7 +225,7 @@ fn flags(command: &Command) -> Command {
         .value_name("COMMAND")
         .action(ArgAction::Append)
         .num_args(0..)
-        .help("Offer only this command and those below it");
+        .help("Offer only this command and its subcommands");
     let name = command.get_name().to_owned();
     Command::new("serve")
         .no_binary_name(true)
@@ -264,24 +263,24 @@ fn manifests(options: &Options) -> Result<Option<Manifests>, Error> {
 }
 
 async fn serve_stdio(server: &Server, program: &str, tools: &Tools) -> io::Result<()> {
-    tell(program, tools, "on stdin and stdout");
-    let ending = end_when_asked(server.clone());
+    announce(program, tools, "on stdin and stdout");
+    let closing = close_on_signal(server.clone());
     let served = server.serve_stdio().await;
-    ending.abort();
+    closing.abort();
     server.close().await;
     served
 }
 
-/// Ends the server in order when the program is asked to end.
-fn end_when_asked(server: Server) -> tokio::task::JoinHandle<()> {
+/// Closes the server on SIGINT or SIGTERM.
+fn close_on_signal(server: Server) -> tokio::task::JoinHandle<()> {
     tokio::spawn(async move {
-        asked_to_end().await;
+        signalled().await;
         server.close().await;
     })
 }
 
 #[cfg(unix)]
-async fn asked_to_end() {
+async fn signalled() {
     use tokio::signal::unix::{SignalKind, signal};
     let Ok(mut terminate) = signal(SignalKind::terminate()) else {
         return std::future::pending().await;
@@ -293,24 +292,24 @@ async fn asked_to_end() {
 }
 
 #[cfg(not(unix))]
-async fn asked_to_end() {
+async fn signalled() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending().await
     }
 }
 
-/// Says on stderr what is served: stdout may be the protocol's.
-fn tell(program: &str, tools: &Tools, place: &str) {
+/// Prints on stderr what is served: stdout may belong to the protocol.
+fn announce(program: &str, tools: &Tools, place: &str) {
     let count = tools.names().count();
     let all = count + tools.withheld;
     let mut text = format!("{program} serves {count} of its {all} commands to agents {place}\n");
     if !tools.undeclared.is_empty() {
         let names = tools.undeclared.join(", ");
         text.push_str(&format!(
-            "not offered, because nothing says what they do (see clap_serve::CommandExt): {names}\n"
+            "not offered, because they declare no effect (see clap_serve::CommandExt): {names}\n"
         ));
     }
-    // A server whose stderr is closed serves all the same.
+    // A closed stderr is no reason to stop.
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
@@ -341,11 +340,11 @@ mod tests {
         for line in
             ["--serve", "--serve=stdio list", "list --serve", "list all --serve=0", "-x --serve"]
         {
-            assert!(is_asked(&program(), &args(line)), "{line}");
+            assert!(is_serve(&program(), &args(line)), "{line}");
         }
         let own = ["", "list", "add -- --serve", "add --serve", "docs --serve", "exec a --serve"];
         for line in own.into_iter().chain(["--help --serve", "list --servers"]) {
-            assert!(!is_asked(&program(), &args(line)), "{line}");
+            assert!(!is_serve(&program(), &args(line)), "{line}");
         }
     }
 
@@ -353,9 +352,9 @@ mod tests {
     fn words_beside_it_narrow_what_is_offered() {
         let only = |line: &str| {
             let options = with_flags(&program(), Options::new().allow(["* all"]), args(line));
-            options.map(|options| options.policy.only).map_err(|wrong| match wrong {
-                Wrong::Options(error) => error.to_string(),
-                Wrong::Clap(error) => error.kind().to_string(),
+            options.map(|options| options.policy.only).map_err(|error| match error {
+                FlagError::Options(error) => error.to_string(),
+                FlagError::Clap(error) => error.kind().to_string(),
             })
         };
         let pattern = |text: &str| Some(text.parse().unwrap());

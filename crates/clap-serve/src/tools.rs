@@ -1,4 +1,4 @@
-//! The tools of a command line, put into a catalog.
+//! The tools of a command line, for a catalog.
 
 use std::{collections::BTreeSet, ffi::OsString, sync::Arc};
 
@@ -13,26 +13,25 @@ use crate::{
     tree::{Leaf, Tree},
 };
 
-/// A tool that says which version of the program it is, and what it is called by beside its name.
+/// The name and the alias of the tool that returns the program's version.
 const VERSION: (&str, &str) = ("version", "--version");
 
-/// A command line as tools, to be served alone or beside others.
-///
-/// [`serve`](crate::serve) does all of it; this is for a host that has a server already.
+/// A command line as tools, for a host that has a server already. [`serve`](crate::serve) serves a command
+/// line on its own.
 #[derive(Debug)]
 pub struct Tools {
     command: Command,
     leaves: Vec<Arc<Leaf>>,
     options: Options,
     runner: Arc<Program>,
-    /// Commands that nobody has declared, which is why they are not offered.
+    /// Commands without a declared effect, which are not offered.
     pub undeclared: Vec<String>,
-    /// How many commands are not offered.
+    /// The number of commands that are not offered.
     pub withheld: usize,
 }
 
 impl Tools {
-    /// The tools of a command line. Nothing is run.
+    /// The tools of a command line. Runs nothing.
     pub fn new(command: Command, options: Options) -> Result<Self, Error> {
         if let Some(message) = &options.mistake {
             return Err(Error::Options { message: message.clone() });
@@ -45,13 +44,13 @@ impl Tools {
         Ok(Self { command, leaves, options, runner, undeclared, withheld })
     }
 
-    /// The names of the tools, in their order.
+    /// The names of the tools, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.leaves.iter().map(|leaf| leaf.tool.as_str())
     }
 
-    /// Adds the tools to a catalog, each also under its words as one types them; and the help of their
-    /// commands as resources.
+    /// Adds the tools to a catalog, each with its typed path as an alias, and the help of their commands as
+    /// resources.
     #[must_use]
     pub fn add_to(&self, mut catalog: Catalog) -> Catalog {
         for leaf in &self.leaves {
@@ -70,7 +69,7 @@ impl Tools {
         catalog.resources(Help::new(&self.command, &shown))
     }
 
-    /// What a program says of its version is harmless, and agents ask for it first.
+    /// Adds a tool for the version, which is harmless and often called first.
     fn add_version(&self, catalog: Catalog) -> Catalog {
         let (name, alias) = VERSION;
         let path = [vec![name.to_owned()]];
@@ -96,13 +95,13 @@ impl Tools {
     }
 }
 
-/// What is answered for a tool that is not there, or not offered: nobody can tell which.
+/// The result for an unknown tool, and for one that is not offered: a caller cannot distinguish them.
 pub(crate) async fn missing(call: Call) -> Result<Outcome, Fault> {
     let name: String = call.tool.chars().take(128).collect();
     Ok(Outcome::error(format!("Error: Tool '{name}' not found")))
 }
 
-/// A command that can be called.
+/// The implementation of a tool.
 struct Run {
     leaf: Arc<Leaf>,
     handler: Option<Handler>,
@@ -112,17 +111,17 @@ struct Run {
 impl CallTool for Run {
     fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Outcome, Fault>> {
         Box::pin(async move {
-            let ready = match call::ready(&self.leaf, &call.arguments) {
-                Ok(ready) => ready,
+            let parsed = match call::parse(&self.leaf, &call.arguments) {
+                Ok(parsed) => parsed,
                 Err(problems) => return Ok(Outcome::error(problems)),
             };
             match &self.handler {
                 Some(handler) => {
-                    let (path, matches) = (self.leaf.path.clone(), ready.matches);
+                    let (path, matches) = (self.leaf.path.clone(), parsed.matches);
                     handler.run(Invocation { path, matches, call: call.clone() }).await
                 }
                 None => {
-                    let program = Program::clone(&self.runner).args(ready.words);
+                    let program = Program::clone(&self.runner).args(parsed.argv);
                     let ran = program.run(&call.context).await;
                     Ok(ran.map_or_else(|error| error.outcome(), |ran| ran.outcome()))
                 }
@@ -149,7 +148,7 @@ fn describe(leaf: &Leaf, handler: Option<&Handler>) -> Tool {
     }
 }
 
-/// A handler for nothing is a mistake of the author's: the command would be run as a program.
+/// Refuses a handler for an unknown path: the author's command would run as a program instead.
 fn check_handlers(command: &Command, options: &Options) -> Result<(), Error> {
     for (path, _) in &options.handlers {
         let mut words = path.split_whitespace();
@@ -161,7 +160,7 @@ fn check_handlers(command: &Command, options: &Options) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is run for calls, without its arguments.
+/// The program that runs calls, without arguments.
 fn runner(command: &Command, options: &Options) -> Result<Program, Error> {
     let path = match &options.program {
         Some(path) => path.clone(),
@@ -175,7 +174,7 @@ fn runner(command: &Command, options: &Options) -> Result<Program, Error> {
     Ok(Program { folder, environment, limits, ..Program::new(path) })
 }
 
-/// The variables that a command line takes values from.
+/// The environment variables that a command line takes values from.
 fn variables(command: &Command, names: &mut BTreeSet<OsString>) {
     names.extend(command.get_arguments().filter_map(|arg| arg.get_env()).map(OsString::from));
     command.get_subcommands().for_each(|below| variables(below, names));

@@ -31,7 +31,7 @@ impl Client {
     /// A client of a server whose one tool runs a script. The pipe between them holds so many bytes.
     async fn of(bytes: usize) -> Self {
         let server = Server::new(Identity::new("runner", "1"), Limits::default());
-        server.offer(Catalog::new().tool(Tool::new("run", "Runs"), tool));
+        server.publish(Catalog::new().tool(Tool::new("run", "Runs"), tool));
         let (here, there) = duplex(bytes);
         let (reader, writer) = split(there);
         tokio::spawn(async move { server.serve(reader, writer).await });
@@ -66,7 +66,7 @@ impl Client {
             .await;
     }
 
-    /// What is told until the answer, and the answer.
+    /// What is reported until the answer, and the answer.
     async fn answer(&mut self, id: u32) -> (Vec<Value>, Value) {
         let mut told = Vec::new();
         loop {

@@ -11,13 +11,13 @@
 //! A request that has stored rows waits for the first, so that its writer finds the rows from every
 //! node. When it is dropped, nothing is left undone.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use edgemere_engine::{Definition, Kind, Schema};
 use edgemere_ledger::{Ledger, Policy, Scope};
+use edgemere_storage::{Kind, Schema};
 use serde_json::json;
 use tokio::sync::{Notify, watch};
 
@@ -196,9 +196,8 @@ fn publish_table(
     scope: Scope,
 ) -> Result<(), edgemere_ledger::Error> {
     let known = lookup::with(ledger, "table", &[("dbms", dbms), ("name", table)]);
-    let create = known.first().and_then(|known| known.text("create")).unwrap_or_default();
-    let published = Definition::from_create(create).and_then(|definition| definition.schema());
-    let published = published.unwrap_or_default();
+    let published = known.first().map(|known| lookup::definition(known)?.schema());
+    let published = published.and_then(Result::ok).unwrap_or_default();
     let (all, is_more) = joined(published, schema);
     let policy = table_policy(dbms, table, &all)?;
     match known.first() {
@@ -224,6 +223,11 @@ fn joined(published: Schema, own: &Schema) -> (Schema, bool) {
                 let kind = known.kind.joined(column.kind).unwrap_or(known.kind);
                 is_more |= kind != known.kind;
                 known.kind = kind;
+                // What the network calls it first, it is called for good.
+                if known.original.is_none() && column.original.is_some() {
+                    known.original.clone_from(&column.original);
+                    is_more = true;
+                }
             }
         }
     }
@@ -244,9 +248,7 @@ pub(crate) async fn retype(
         let _comparing = of.announcer().known.lock().unwrap_or_else(PoisonError::into_inner);
         let known = lookup::with(ledger, "table", &[("dbms", &dbms), ("name", &table)]);
         let Some(known) = known.first() else { return Ok(()) };
-        let create = known.text("create").unwrap_or_default();
-        let Ok(mut schema) = Definition::from_create(create).and_then(|found| found.schema())
-        else {
+        let Ok(mut schema) = lookup::definition(known).and_then(|found| found.schema()) else {
             return Ok(());
         };
         match schema.columns.iter_mut().find(|published| published.name == column) {
@@ -264,9 +266,14 @@ fn table_policy(
     table: &str,
     schema: &Schema,
 ) -> Result<Policy, edgemere_ledger::Error> {
-    Policy::from_value(json!({ "table": {
+    let mut about = json!({
         "name": table, "dbms": dbms, "create": create_text(table, schema), "source": SOURCE,
-    }}))
+    });
+    let originals: BTreeMap<_, _> = schema.originals().into_iter().collect();
+    if let (false, Some(about)) = (originals.is_empty(), about.as_object_mut()) {
+        about.insert(lookup::ORIGINAL_NAMES.into(), json!(originals));
+    }
+    Policy::from_value(json!({ "table": about }))
 }
 
 /// Gives a policy that nobody else knows to the master, of a node that has a master since.

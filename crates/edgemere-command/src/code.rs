@@ -4,12 +4,13 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use edgemere_engine::Error as Engine;
-use edgemere_engine::jobs::Error as Job;
-use edgemere_engine::network::Error as Network;
-use edgemere_engine::sql::Error as Sql;
-use edgemere_engine::storage::Error as Storage;
 use edgemere_ledger::Error as Ledger;
+use edgemere_query::Error as Engine;
+use edgemere_query::distributed::Error as Network;
+use edgemere_query::sql::Error as Sql;
+use edgemere_service::jobs::Error as Job;
+use edgemere_storage::Error as Rows;
+use edgemere_storage::storage::Error as Storage;
 
 use crate::error::Kind;
 
@@ -172,6 +173,7 @@ fn network_kind(error: &Network) -> Kind {
         Network::Failed { .. } => Kind::Input,
         Network::NoOperator { .. } => Kind::NotFound,
         Network::Another { .. } => Kind::Conflict,
+        Network::NoneLeft { first } => network_kind(first),
         _ => Kind::Unavailable,
     }
 }
@@ -184,6 +186,7 @@ fn network_code(error: &Network) -> Code {
         Network::Silent { .. } => Code::TIME_OUT,
         Network::NoOperator { .. } => Code::NO_OPERATOR,
         Network::OutOfMemory { .. } => Code::QUERY_VOLUME,
+        Network::NoneLeft { first } => network_code(first),
         _ => Code::QUERY_FAILED,
     }
 }
@@ -210,29 +213,32 @@ pub(crate) fn job_code(error: &Job) -> Code {
     }
 }
 
-/// The kind of what kept rows from being stored.
+/// The kind of what kept rows from being stored, or tables from being changed.
 pub(crate) fn engine_kind(error: &Engine) -> Kind {
     match error {
-        Engine::Ingest(_) | Engine::NoColumns => Kind::Input,
-        Engine::Storage(error) => match error {
-            Storage::Name { .. }
-            | Storage::Columns { .. }
-            | Storage::Value { .. }
-            | Storage::TooLarge { .. } => Kind::Input,
-            Storage::NotFound { .. } | Storage::NoDatabase { .. } | Storage::NoView { .. } => {
-                Kind::NotFound
-            }
-            Storage::Conflict { .. }
-            | Storage::KeyReused { .. }
-            | Storage::Older { .. }
-            | Storage::Taken { .. }
-            | Storage::Disconnected { .. }
-            | Storage::Connected { .. } => Kind::Conflict,
-            Storage::Damaged { .. } => Kind::Internal,
-            _ => Kind::Unavailable,
-        },
+        Engine::Storage(Rows::Ingest(_) | Rows::NoColumns) => Kind::Input,
+        Engine::Storage(Rows::Contended { .. }) => Kind::Unavailable,
+        Engine::Storage(Rows::Storage(error)) => storage_kind(error),
         Engine::Sql(error) => sql_kind(error),
-        Engine::Jobs(error) => job_kind(error),
+    }
+}
+
+fn storage_kind(error: &Storage) -> Kind {
+    match error {
+        Storage::Name { .. }
+        | Storage::Columns { .. }
+        | Storage::Value { .. }
+        | Storage::TooLarge { .. } => Kind::Input,
+        Storage::NotFound { .. } | Storage::NoDatabase { .. } | Storage::NoView { .. } => {
+            Kind::NotFound
+        }
+        Storage::Conflict { .. }
+        | Storage::KeyReused { .. }
+        | Storage::Older { .. }
+        | Storage::Taken { .. }
+        | Storage::Disconnected { .. }
+        | Storage::Connected { .. } => Kind::Conflict,
+        Storage::Damaged { .. } => Kind::Internal,
         _ => Kind::Unavailable,
     }
 }
@@ -241,8 +247,7 @@ pub(crate) fn engine_kind(error: &Engine) -> Kind {
 pub(crate) fn engine_code(error: &Engine) -> Code {
     match error {
         Engine::Sql(error) => sql_code(error),
-        Engine::Jobs(error) => job_code(error),
-        Engine::Storage(error) => match error {
+        Engine::Storage(Rows::Storage(error)) => match error {
             Storage::NoDatabase { .. } => Code::WRONG_DBMS,
             Storage::Disconnected { .. } => Code::NOT_CONNECTED,
             Storage::Connected { .. } => Code::DROP_DBMS_FAILED,
@@ -252,6 +257,8 @@ pub(crate) fn engine_code(error: &Engine) -> Code {
             Storage::Columns { .. } | Storage::Value { .. } => Code::TABLE_STRUCTURE,
             _ => Code::INSERT_FAILED,
         },
-        _ => Code::INSERT_FAILED,
+        Engine::Storage(Rows::Ingest(_) | Rows::NoColumns | Rows::Contended { .. }) => {
+            Code::INSERT_FAILED
+        }
     }
 }

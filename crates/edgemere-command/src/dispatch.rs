@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use edgemere_engine::sql::Sql;
+use edgemere_query::sql::Sql;
 
 use crate::commands::Command;
 use crate::declaration::Method;

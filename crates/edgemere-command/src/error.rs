@@ -1,5 +1,5 @@
 //! What can go wrong with a command, and the one classification that decides everything outside:
-//! the process's exit code, the HTTP status and what an agent is told.
+//! the process's exit code, the HTTP status and what an agent is reported.
 
 mod door;
 mod hint;
@@ -21,7 +21,7 @@ use crate::declaration::Effect;
 /// A place in a command's text, in characters.
 pub type Span = Range<usize>;
 
-/// What is told of a fault of ours. The rest is only in the log.
+/// What is reported of a fault of ours. The rest is only in the log.
 pub const INTERNAL_MESSAGE: &str = "internal error; the node's log has the details";
 
 /// Why a command was not carried out.
@@ -159,7 +159,7 @@ pub enum Error {
     #[error("the table cannot have these columns")]
     Columns {
         /// Why.
-        source: edgemere_engine::DefinitionError,
+        source: edgemere_query::DefinitionError,
     },
     /// No such Parquet file.
     #[error("no partition \"{name}\"")]
@@ -179,11 +179,11 @@ pub enum Error {
         /// The cursor.
         cursor: String,
     },
-    /// The rows that were left under a cursor could not be kept until somebody wanted them.
+    /// The rows that were left under a cursor could not be kept until a client wanted them.
     #[error("the rows that were left could not be kept")]
     CursorDropped {
         /// Why not.
-        source: edgemere_engine::jobs::Error,
+        source: edgemere_service::jobs::Error,
     },
     /// No such result, or not any more.
     #[error("there is no result \"{id}\" any more, or it is not yours")]
@@ -208,7 +208,7 @@ pub enum Error {
         /// The table.
         table: String,
         /// Why.
-        source: edgemere_engine::DefinitionError,
+        source: edgemere_query::DefinitionError,
     },
     /// The node holds no rows.
     #[error("this node is not an operator, which holds rows; nothing was stored")]
@@ -228,16 +228,16 @@ pub enum Error {
     },
     /// Rows could not be stored.
     #[error(transparent)]
-    Engine(#[from] edgemere_engine::Error),
+    Engine(#[from] edgemere_query::Error),
     /// A query was refused, or failed.
     #[error(transparent)]
-    Sql(#[from] edgemere_engine::sql::Error),
+    Sql(#[from] edgemere_query::sql::Error),
     /// A query cannot be asked of this node, and could be asked of the network.
     #[error("{0} on this node")]
-    OnNetwork(edgemere_engine::sql::Error),
+    OnNetwork(edgemere_query::sql::Error),
     /// A job was refused, or has no rows.
     #[error(transparent)]
-    Job(#[from] edgemere_engine::jobs::Error),
+    Job(#[from] edgemere_service::jobs::Error),
     /// The text names no node to send a command to.
     #[error("cannot tell which nodes \"{destination}\" are")]
     NoDestination {
@@ -354,8 +354,8 @@ pub enum Error {
     },
 }
 
-impl From<edgemere_engine::storage::Error> for Error {
-    fn from(error: edgemere_engine::storage::Error) -> Self {
+impl From<edgemere_storage::storage::Error> for Error {
+    fn from(error: edgemere_storage::storage::Error) -> Self {
         Self::Engine(error.into())
     }
 }
@@ -460,7 +460,7 @@ impl Error {
         match self {
             Self::Engine(error) => error.retry_after(),
             Self::Sql(error) | Self::OnNetwork(error) => error.retry_after(),
-            Self::Job(edgemere_engine::jobs::Error::Query(error)) => error.retry_after(),
+            Self::Job(edgemere_service::jobs::Error::Query(error)) => error.retry_after(),
             Self::ScriptLine { source, .. } => source.retry_after(),
             _ => None,
         }
@@ -478,7 +478,7 @@ impl Error {
         }
     }
 
-    /// The failure as it is told to programs: EdgeLake's code and text, what is wrong, and the hint.
+    /// The failure as it is reported to programs: EdgeLake's code and text, what is wrong, and the hint.
     pub fn to_object(&self) -> Map<String, Value> {
         let code = self.code();
         let message = match self.kind() {

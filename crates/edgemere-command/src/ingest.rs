@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use edgemere_engine::ingest::{Input, Mixed};
-use edgemere_engine::pieces;
-use edgemere_engine::storage::Error::KeyReused;
-use edgemere_engine::{Put, Rows};
+use edgemere_storage::chunking;
+use edgemere_storage::decode::{Input, Mixed};
+use edgemere_storage::storage::Error::KeyReused;
+use edgemere_storage::{Error as NotStored, Put, Rows};
 
 use crate::announce;
 use crate::error::Error;
@@ -33,7 +33,8 @@ pub async fn put_rows(node: &Arc<Node>, rows: Rows<'_>) -> Result<Put, Error> {
         return Err(Error::NotOperator);
     }
     let (dbms, table) = (plain(rows.dbms), plain(rows.table));
-    let put = node.engine().put_rows(Rows { dbms: &dbms, table: &table, ..rows }).await?;
+    let rows = Rows { dbms: &dbms, table: &table, ..rows };
+    let put = node.engine().put_rows(rows).await.map_err(edgemere_query::Error::from)?;
     announce::settled(node).await;
     Ok(put)
 }
@@ -48,7 +49,7 @@ pub async fn put_file(
     mixed: Mixed,
 ) -> Result<(Put, String), Error> {
     let (dbms, table) = (plain(dbms), plain(table));
-    let hash = pieces::content_hash(&dbms, &table, input, bytes);
+    let hash = chunking::content_hash(&dbms, &table, input, bytes);
     let key = format!("file {hash}");
     let (dbms, table, key, strict) = (dbms.as_str(), table.as_str(), Some(key.as_str()), false);
     let rows = Rows { dbms, table, input, bytes, key, mixed, strict };
@@ -57,9 +58,10 @@ pub async fn put_file(
         |rows| Error::SameContent { table: format!("{dbms}.{table}"), rows, hash: hash.clone() };
     match put_rows(node, rows).await {
         Ok(put) if put.repeated => Err(same(put.stored)),
-        Err(Error::Engine(edgemere_engine::Error::Storage(KeyReused { rows, .. }))) => {
-            Err(same(usize::try_from(rows).unwrap_or(usize::MAX)))
-        }
+        Err(Error::Engine(edgemere_query::Error::Storage(NotStored::Storage(KeyReused {
+            rows,
+            ..
+        })))) => Err(same(usize::try_from(rows).unwrap_or(usize::MAX))),
         put => Ok((put?, hash)),
     }
 }

@@ -1,12 +1,12 @@
 //! Jobs: queries that run to their end with nobody reading. Who asks makes one, looks how far it is,
 //! reads its rows as often as wanted, and has it cancelled or forgotten.
 //!
-//! The engine's `jobs` keeps the rows; here is who may ask, and what is told of a job.
+//! The engine's `jobs` keeps the rows; here is who may ask, and what is reported of a job.
 
 use std::sync::Arc;
 
-use edgemere_engine::jobs::{Job, State, Status};
-use edgemere_engine::sql::{Times, collect};
+use edgemere_query::sql::{Times, collect};
+use edgemere_service::jobs::{Job, State, Status};
 use serde_json::{Map, Value, json};
 
 use crate::commands::sql::{Looks, ask};
@@ -38,13 +38,13 @@ pub struct Question<'a> {
     pub subset: bool,
 }
 
-/// Begins a job, and tells what is known of it. What is wrong with the query is told at once.
+/// Begins a job, and tells what is known of it. What is wrong with the query is reported at once.
 pub async fn start(
     node: &Arc<Node>,
     principal: &Principal,
     question: &Question<'_>,
 ) -> Result<Value, Error> {
-    let jobs = node.engine().jobs();
+    let jobs = node.jobs();
     jobs.admit()?;
     let Question { dbms, options, sql, destination, subset } = *question;
     let on_network = match destination {
@@ -61,14 +61,14 @@ pub async fn start(
 /// All jobs of the principal, the oldest first.
 #[must_use]
 pub fn all(node: &Node, principal: &Principal) -> Value {
-    let jobs = node.engine().jobs();
+    let jobs = node.jobs();
     jobs.all(principal.name()).iter().map(|job| told(&jobs.status(job))).collect()
 }
 
 /// What is known of a job.
 pub fn status(node: &Node, principal: &Principal, id: &str) -> Result<Value, Error> {
     let job = find(node, principal, id)?;
-    Ok(told(&node.engine().jobs().status(&job)))
+    Ok(told(&node.jobs().status(&job)))
 }
 
 /// The rows of a job: those that are there, and while it runs those that come. The options are those
@@ -93,7 +93,7 @@ pub async fn rows(
 
 /// Cancels a job that runs, and tells what is known of it; forgets one that has ended.
 pub async fn remove(node: &Node, principal: &Principal, id: &str) -> Result<Option<Value>, Error> {
-    let jobs = node.engine().jobs();
+    let jobs = node.jobs();
     let job = find(node, principal, id)?;
     let was_running = jobs.remove(&job).await;
     Ok(was_running.then(|| told(&jobs.status(&job))))
@@ -115,7 +115,7 @@ fn is_network(destination: &str) -> Result<bool, Error> {
 }
 
 fn find(node: &Node, principal: &Principal, id: &str) -> Result<Arc<Job>, Error> {
-    Ok(node.engine().jobs().get(principal.name(), id)?)
+    Ok(node.jobs().get(principal.name(), id)?)
 }
 
 fn context<'a>(node: &'a Arc<Node>, principal: &'a Principal) -> Context<'a> {
@@ -123,7 +123,7 @@ fn context<'a>(node: &'a Arc<Node>, principal: &'a Principal) -> Context<'a> {
     Context { node, principal, delivery, on_network: false, nodes: None, scripts: 0, own: None }
 }
 
-/// What is told of a job.
+/// What is reported of a job.
 fn told(status: &Status) -> Value {
     let (state, error) = match &status.state {
         State::Running => ("running", None),

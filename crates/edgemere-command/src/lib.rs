@@ -52,12 +52,12 @@ pub use variables::is_secret_name;
 
 /// What is known of operators while they answer.
 pub mod network {
-    pub use edgemere_engine::network::{Operator, Share, State};
+    pub use edgemere_query::distributed::{Operator, OperatorProgress, State};
 }
 
 /// What is known of queries and of their results.
 pub mod sql {
-    pub use edgemere_engine::sql::{ResultColumn, State, Status, Watched};
+    pub use edgemere_query::sql::{ResultColumn, State, Status, Watched};
 }
 
 /// Texts in the places of words, however they are spelled.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use edgemere_engine::storage::{Error as StorageError, Storage, Table};
 use edgemere_ledger::{Condition, Kinds, Ledger, Policy};
+use edgemere_query::{Definition, DefinitionError};
+use edgemere_storage::storage::{Error as StorageError, Storage, Table};
 use serde_json::Value;
 
 use crate::error::Error;
@@ -19,6 +20,17 @@ pub(crate) fn of_kind(ledger: &Ledger, kind: &str) -> Vec<Arc<Policy>> {
 pub(crate) fn with(ledger: &Ledger, kind: &str, values: &[(&str, &str)]) -> Vec<Arc<Policy>> {
     let equals = values.iter().map(|(attribute, value)| Condition::equal(attribute, *value));
     ledger.select(&Kinds::one(kind), &Condition::All(equals.collect()))
+}
+
+/// The attribute of a table's policy with the names that its columns had where they came from, by column.
+pub(crate) const ORIGINAL_NAMES: &str = "original_names";
+
+/// The definition of a table in its policy.
+pub(crate) fn definition(policy: &Policy) -> Result<Definition, DefinitionError> {
+    let create = policy.text("create").unwrap_or_default();
+    let originals = policy.attribute(ORIGINAL_NAMES);
+    let original = |name: &str| originals?.get(name)?.as_str().map(str::to_owned);
+    Ok(Definition::from_create(create)?.with_originals(original))
 }
 
 /// A table of this node.

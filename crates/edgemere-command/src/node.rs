@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use edgemere_engine::Engine;
-use edgemere_engine::network::{Credentials, Patience, Seen};
-use edgemere_engine::sql::Sql;
 use edgemere_ledger::{Identity, Ledger, Position, Scope};
+use edgemere_query::Engine;
+use edgemere_query::distributed::{ConnectTimeouts, Credentials, Seen};
+use edgemere_query::sql::Sql;
+use edgemere_service::jobs::Jobs;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -90,6 +91,8 @@ pub struct Settings {
     pub ledger: Ledger,
     /// Its rows.
     pub engine: Engine,
+    /// The queries whose rows it keeps for a while.
+    pub jobs: Jobs,
     /// The way to other nodes.
     pub peers: Arc<dyn Peers>,
     /// What proves to operators that a query comes from a node of their network.
@@ -167,7 +170,7 @@ impl Node {
         let seen = Seen::open(&settings.engine.storage().folder().join("operators.seen"));
         let node = Self {
             network_sql: local
-                .on_network(places, credentials, Patience::default())
+                .on_network(places, credentials, ConnectTimeouts::default())
                 .remembering(seen.clone()),
             seen,
             name: RwLock::new(settings.name.clone()),
@@ -253,6 +256,11 @@ impl Node {
     /// The node's rows.
     pub fn engine(&self) -> &Engine {
         &self.settings.engine
+    }
+
+    /// The queries whose rows the node keeps for a while.
+    pub fn jobs(&self) -> &Jobs {
+        &self.settings.jobs
     }
 
     /// Counts a REST call of a caller, and EdgeLake's text of its error where it failed.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use edgemere_engine::sql::{Collected, Times};
 use edgemere_ledger::Policy;
+use edgemere_query::sql::{Collected, Times};
 use serde_json::Value;
 
 use crate::format::rows::Rows;

@@ -9,8 +9,8 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use edgemere_command::{Node, announce, ingest, sync};
-use edgemere_engine::ingest::Input;
 use edgemere_ledger::{Condition, Kinds, Limits, Policy, Scope};
+use edgemere_storage::decode::Input;
 use serde_json::json;
 
 /// A future that is given up at its so manieth poll.

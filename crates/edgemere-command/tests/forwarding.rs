@@ -10,9 +10,10 @@ use edgemere_command::{
     Access, Effect, Error, Kind, Node, Peers, Principal, Published, Rendered, Request, Role,
     Settings, declarations, execute, parse,
 };
-use edgemere_engine::Engine;
-use edgemere_engine::network::{Credentials, Operator};
 use edgemere_ledger::{Changes, Identity, Ledger, Policy, Position};
+use edgemere_query::Engine;
+use edgemere_query::distributed::{Credentials, Operator};
+use edgemere_service::jobs::{self, Jobs};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tempfile::TempDir;
@@ -113,6 +114,7 @@ fn node(folder: &TempDir) -> (Arc<Node>, Arc<Noting>) {
         identity: Arc::new(Identity::open(&folder.path().join("identity.key")).unwrap()),
         ledger,
         engine,
+        jobs: Jobs::open(&folder.path().join("jobs"), jobs::Limits::default()).unwrap(),
         peers: Arc::clone(&peers) as Arc<dyn Peers>,
         credentials: Arc::clone(&peers) as Arc<dyn Credentials>,
         shutdown: CancellationToken::new(),

@@ -48,7 +48,7 @@ pub trait Commands: Send + Sync + 'static {
         None
     }
 
-    /// Whether a command, by its declared name, can ever be carried out there for who asks. A tool of which
+    /// Whether a command, by its declared name, can ever be carried out there for the caller. A tool of which
     /// none can is not offered.
     fn has(&self, command: &str, principal: &Principal) -> bool {
         let _ = (command, principal);

@@ -109,7 +109,7 @@ impl Live {
             Origin::Builtin | Origin::Edgelake => Vec::new(),
         };
         let toolbox = load(&origin).await?;
-        server.offer(offer.catalog(&toolbox).await?);
+        server.publish(offer.catalog(&toolbox).await?);
         let seen = seen_before(before, toolbox.files());
         let state = State { toolbox, seen, loaded: SystemTime::now(), problems: None };
         Ok(Self { server, offer, origin, state: Arc::new(Mutex::new(state)) })
@@ -184,7 +184,7 @@ impl Live {
         let file = &self.origin;
         match self.load_again().await {
             Ok((toolbox, catalog)) => {
-                self.server.offer(catalog);
+                self.server.publish(catalog);
                 tracing::info!(%file, tools = toolbox.tools().len(), "tools loaded");
                 let seen = seen_before(seen, toolbox.files());
                 *self.lock() = State { toolbox, seen, loaded: SystemTime::now(), problems: None };

@@ -7,7 +7,7 @@ use crate::file::source::Source;
 pub(crate) struct Shipped {
     /// The word by which `--tools` and `include` name it.
     pub(crate) word: &'static str,
-    /// What it is called where something is told of it.
+    /// What it is called where something is reported of it.
     pub(crate) name: &'static str,
     pub(crate) text: &'static str,
 }

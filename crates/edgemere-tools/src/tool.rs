@@ -53,7 +53,7 @@ pub(crate) enum RowShape {
 }
 
 impl Tool {
-    /// A call's arguments, checked, with defaults, and bound as values. All that is wrong is told at
+    /// A call's arguments, checked, with defaults, and bound as values. All that is wrong is reported at
     /// once.
     pub fn bind(&self, arguments: &Map<String, Value>) -> Result<Ready, ArgumentErrors> {
         let (arguments, errors) = self.arguments.check(arguments);

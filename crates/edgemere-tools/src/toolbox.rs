@@ -93,7 +93,7 @@ impl Toolbox {
         &self.0.resources
     }
 
-    /// What agents are told before they call anything, where a file says so.
+    /// The instructions for agents before they call anything, where a file says so.
     pub fn instructions(&self) -> Option<&str> {
         self.0.instructions.as_deref()
     }

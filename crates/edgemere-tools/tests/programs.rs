@@ -132,7 +132,7 @@ async fn a_response_parser_picks_the_answer_out_of_json() {
     assert_eq!(texts(&names), [r#"["a","b"]"#]);
     let text = site.call_as(Access::Read, "names", json!({ "what": "text" })).await.unwrap_err();
     assert_eq!(text.text(), "the program did not write JSON: all is well");
-    // What went wrong is told as it is.
+    // What went wrong is reported as it is.
     assert!(texts(&site.call("names", json!({ "what": "fails" })).await)[0].contains("code 3"));
     let typed = site.call("typed", json!({ "what": "object" })).await;
     assert_eq!(typed.structured.unwrap()["ratio"], 0.1);

@@ -1,7 +1,7 @@
-//! Files of tools: good ones and what their calls become, bad ones and all that is told of them, and
+//! Files of tools: good ones and what their calls become, bad ones and all that is reported of them, and
 //! the files that are shipped.
 //!
-//! A bad file is `tests/data/bad/NAME.yaml`, and what is told of it is `NAME.txt` beside it. Write a
+//! A bad file is `tests/data/bad/NAME.yaml`, and what is reported of it is `NAME.txt` beside it. Write a
 //! file, run `UPDATE_GOLDENFILES=1 cargo test --workspace --test tools_file`, and read what it wrote.
 
 #![allow(

@@ -1,11 +1,11 @@
 //! Why the process ends without success: the kind, which decides the exit code, and what people
-//! are told. Every error of every part becomes one of these, here and nowhere else.
+//! are reported. Every error of every part becomes one of these, here and nowhere else.
 
 use std::fmt;
 use std::io;
 
 use edgemere_command::{Door, Kind, Span};
-use edgemere_engine::storage;
+use edgemere_storage::storage;
 
 use crate::server::{BadKey, BadTools, CannotListen, NoAddress, NoKey, NotLoopback};
 
@@ -116,7 +116,7 @@ fn classify(error: anyhow::Error) -> (Kind, Option<String>) {
     }
     let error = match error.downcast::<edgemere_ledger::Error>() {
         Ok(error) => Ok(edgemere_command::Error::from(error)),
-        Err(error) => match error.downcast::<edgemere_engine::Error>() {
+        Err(error) => match error.downcast::<edgemere_query::Error>() {
             Ok(error) => Ok(edgemere_command::Error::from(error)),
             Err(error) => error.downcast::<storage::Error>().map(edgemere_command::Error::from),
         },

@@ -36,7 +36,7 @@ pub(crate) fn filter(text: &str) -> Result<EnvFilter, String> {
 /// Libraries that say hundreds of lines of every query.
 const LIBRARIES: [&str; 5] = ["datafusion", "sqlparser", "h2", "hyper", "tower"];
 
-/// Whoever wants to see what happens means this program: libraries say no more than their news, unless they
+/// A log level means this program: libraries say no more than their news, unless they
 /// are named.
 fn without_libraries(text: &str) -> String {
     let is_detailed = |part: &str| {

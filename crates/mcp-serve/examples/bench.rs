@@ -15,7 +15,9 @@ use std::{
 };
 
 use axum::{Router, routing::post};
-use mcp_serve::{Access, Call, Catalog, Identity, Limits, Outcome, Server, Tool, serve_http};
+use mcp_serve::{
+    AllowedOrigins, Call, Catalog, Identity, Limits, Outcome, Server, Tool, serve_http,
+};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock},
@@ -46,13 +48,13 @@ async fn serve() -> Result<(), Failure> {
     let limits = Limits { calls_per_second_max: u32::MAX, ..Limits::default() };
     let server = Server::new(Identity::new("bench", "1.0"), limits);
     let echo = |_: Call| async { Ok(Outcome::text("hello")) };
-    server.offer(Catalog::new().tool(Tool::new("echo", "Says hello").read_only(), echo));
+    server.publish(Catalog::new().tool(Tool::new("echo", "Says hello").read_only(), echo));
     let bare = Router::new().route("/bare", post(|_: String| async { "hello" }));
     let config = StreamableHttpServerConfig::default().with_json_response(true);
     let sessions = Arc::<LocalSessionManager>::default();
     let alone = StreamableHttpService::new(|| Ok(Alone), sessions, config);
     let alone = Router::new().route_service("/rmcp", alone);
-    let router = server.router(Access::loopback()).merge(bare).merge(alone);
+    let router = server.router(AllowedOrigins::loopback()).merge(bare).merge(alone);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let mut stdout = std::io::stdout();
     writeln!(stdout, "{}", listener.local_addr()?)?;
@@ -107,8 +109,8 @@ async fn measure_server(server: &mut Child) -> Result<(), Failure> {
         ),
     ];
     for (name, load) in loads {
-        let figures = measure(address, Arc::new(load), server.id()).await?;
-        writeln!(stdout, "{name:<32} {figures}")?;
+        let measured = measure(address, Arc::new(load), server.id()).await?;
+        writeln!(stdout, "{name:<32} {measured}")?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A call of a tool: what is called, by whom, and the way back to the client while it runs.
+//! A tool call: its arguments, its caller, and the connection to the client while it runs.
 
 use std::{ops::Deref, sync::Arc};
 
@@ -6,21 +6,23 @@ use axum::http::Extensions;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Answer, Fault, Principal, Question, client::ClientLink};
+#[cfg(feature = "elicitation")]
+use crate::{Fault, InputRequest, InputResponse};
+use crate::{Principal, client::ClientLink};
 
-/// A call of a tool. It is also its [`Context`]: `call.principal`, `call.progress(…)`.
+/// A tool call. It dereferences to its [`Context`]: `call.principal`, `call.progress(…)`.
 #[derive(Clone, Debug)]
 pub struct Call {
     /// The tool's name.
     pub tool: String,
-    /// What it is called with. Nothing has been checked against the tool's schema.
+    /// The arguments. They have not been validated against the tool's schema.
     pub arguments: Map<String, Value>,
-    /// Who calls, and how to reach it.
+    /// The caller, and the connection to its client.
     pub context: Context,
 }
 
 impl Call {
-    /// A call that no client made: from a command line, or in a test.
+    /// A call without a client: from a command line, or in a test.
     pub fn new(tool: impl Into<String>, arguments: Map<String, Value>, context: Context) -> Self {
         Self { tool: tool.into(), arguments, context }
     }
@@ -34,25 +36,25 @@ impl Deref for Call {
     }
 }
 
-/// Who asks, and how to reach it while it waits.
+/// The caller of a request, and the connection to its client.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Context {
-    /// Who asks.
+    /// The caller's identity.
     pub principal: Principal,
-    /// What the host's middleware put into the HTTP request; empty on stdio.
+    /// The extensions of the HTTP request, from the host's middleware; empty on stdio.
     pub extensions: Arc<Extensions>,
-    /// The program that asks, when it said so.
+    /// The client program, if it has sent its name.
     pub client: Option<Client>,
-    /// The revision of the protocol, such as `2025-11-25`.
+    /// The protocol revision, such as `2025-11-25`.
     pub protocol: String,
-    /// The toolset that is used, from `/mcp/<toolset>`.
+    /// The toolset, from `/mcp/<toolset>`.
     pub toolset: Option<String>,
     pub(crate) cancelled: CancellationToken,
     pub(crate) link: Option<Arc<ClientLink>>,
 }
 
-/// A program that asks.
+/// A client program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Client {
     /// Its name.
@@ -61,30 +63,30 @@ pub struct Client {
     pub version: String,
 }
 
-/// How grave a message for the client's log is (RFC 5424).
+/// The severity of a log message (RFC 5424).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Of interest while looking for a fault.
+    /// Details for debugging.
     Debug,
-    /// Of interest.
+    /// Normal events.
     Info,
-    /// Normal, but worth a look.
+    /// Normal but significant events.
     Notice,
-    /// Something may go wrong.
+    /// Possible problems.
     Warning,
-    /// Something went wrong.
+    /// Failures.
     Error,
-    /// A part does not work.
+    /// Failures of a component.
     Critical,
-    /// Somebody must act at once.
+    /// Immediate action is needed.
     Alert,
-    /// Nothing works.
+    /// The system is unusable.
     Emergency,
 }
 
 impl Context {
-    /// A context without a client, for calls from a command line and in tests: progress and log go
-    /// nowhere, and questions have no answer.
+    /// A context without a client, for calls from a command line and in tests: progress and log messages
+    /// are discarded, and requests for input fail.
     pub fn detached(principal: Principal) -> Self {
         Self {
             principal,
@@ -97,74 +99,81 @@ impl Context {
         }
     }
 
-    /// Whether the client wants to hear of progress.
+    /// Whether the client wants progress notifications.
     pub fn wants_progress(&self) -> bool {
         self.link.as_ref().is_some_and(|link| link.wants_progress())
     }
 
-    /// Tells the client how far the call is; nothing when it does not want to hear of it. Waits while
-    /// the client reads too slowly, which is the back-pressure for streams of progress. `done` must
-    /// grow from one to the next.
+    /// Reports progress to the client, if it wants progress notifications. Waits while the client reads
+    /// too slowly: backpressure for frequent reports. `done` must increase with each report.
     pub async fn progress(&self, done: f64, total: Option<f64>, message: Option<String>) {
         if let Some(link) = &self.link {
             link.progress(done, total, message).await;
         }
     }
 
-    /// Ends when nobody waits for the answer any more: cancelled, gone, or out of time.
+    /// Returns when the call is cancelled, its client disconnects or its time is over.
     pub async fn cancelled(&self) {
         self.cancelled.cancelled().await;
     }
 
-    /// The token behind [`Context::cancelled`], for work that runs elsewhere.
+    /// The token of [`Context::cancelled`], for work that runs elsewhere.
     pub fn cancellation(&self) -> &CancellationToken {
         &self.cancelled
     }
 
-    /// Sends a message to the client's log, when it asked for messages as grave as this.
+    /// Sends a log message to the client, if it wants messages of this level.
     pub async fn log(&self, level: Level, logger: &str, value: Value) {
         if let Some(link) = &self.link {
             link.log(level, logger, value).await;
         }
     }
 
-    /// Asks the client something, under a name that is the question's own within this tool. See
-    /// [`Question`] for what a tool must know when it asks. Hand the fault on with `?`: it may be
-    /// the way in which the question reaches the client.
-    pub async fn ask(&self, name: &str, question: Question) -> Result<Answer, Fault> {
-        let mut answers = self.ask_all([(name, question)]).await?;
-        answers.pop().ok_or_else(|| Fault::internal("the client gave no answer"))
+    /// Requests input from the client, under a name that is unique within this tool. A tool must request all
+    /// input before it changes anything, because a client of 2026-07-28 repeats the call with the
+    /// responses. Return the fault with `?`: it may be what carries the request to the client.
+    #[cfg(feature = "elicitation")]
+    pub async fn request_input(
+        &self,
+        name: &str,
+        request: InputRequest,
+    ) -> Result<InputResponse, Fault> {
+        let mut responses = self.request_inputs([(name, request)]).await?;
+        responses.pop().ok_or_else(|| Fault::internal("the client did not answer"))
     }
 
-    /// Whether the client has said that it can answer such a question.
-    pub fn can_ask(&self, question: &Question) -> bool {
-        self.link.as_ref().is_some_and(|link| link.can_answer(question))
+    /// Whether the client has declared the capability for such a request.
+    #[cfg(feature = "elicitation")]
+    pub fn supports_input(&self, request: &InputRequest) -> bool {
+        self.link.as_ref().is_some_and(|link| link.supports_input(request))
     }
 
-    /// Ends the connection on which the client waits, where it can come back for the answer: over
-    /// Streamable HTTP with a session. For calls that take so long that connections break anyway.
+    /// Closes the client's event stream, if the client can resume it: over Streamable HTTP in a session.
+    /// For calls that take so long that connections break anyway.
     pub fn close_stream(&self) {
         if let Some(link) = &self.link {
             link.close_stream();
         }
     }
 
-    /// Lets the call go on as a task, where its tool may be one and the client knows tasks: the client
-    /// is answered at once, and comes back for the result. Questions that are asked after this are
-    /// the task's. Says whether it is one now; when not, the client goes on waiting.
+    /// Makes the call a task, if its tool and its client support tasks: the client gets a response at once
+    /// and fetches the result later. Later requests for input belong to the task. Returns whether the call
+    /// is a task now; if not, the client goes on waiting.
+    #[cfg(feature = "tasks")]
     pub fn become_task(&self) -> bool {
         self.link.as_ref().is_some_and(|link| link.become_task())
     }
 
-    /// Asks the client several things at once. The answers are in the order of the questions.
-    pub async fn ask_all(
+    /// Requests several inputs at once. The responses are in the order of the requests.
+    #[cfg(feature = "elicitation")]
+    pub async fn request_inputs(
         &self,
-        questions: impl IntoIterator<Item = (impl Into<String>, Question)>,
-    ) -> Result<Vec<Answer>, Fault> {
-        let questions = questions.into_iter().map(|(name, one)| (name.into(), one)).collect();
+        requests: impl IntoIterator<Item = (impl Into<String>, InputRequest)>,
+    ) -> Result<Vec<InputResponse>, Fault> {
+        let requests = requests.into_iter().map(|(name, one)| (name.into(), one)).collect();
         match &self.link {
-            Some(link) => link.ask(questions).await,
-            None => Err(Fault::invalid_params("there is no client that could be asked")),
+            Some(link) => link.request_inputs(requests).await,
+            None => Err(Fault::invalid_params("this call has no client to request input from")),
         }
     }
 }

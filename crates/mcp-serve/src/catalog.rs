@@ -1,4 +1,4 @@
-//! What is served: tools, prompts, resources and completions, put together by the host.
+//! The catalog: the tools, prompts, resources and completions of a server.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,8 +8,8 @@ use std::{
 
 use crate::{CallTool, Complete, GetPrompt, Prompt, Resources, Tool};
 
-/// What is served. Put together once and offered with [`Server::offer`](crate::Server::offer); for
-/// a change put together another one.
+/// The tools, prompts, resources and completions of a server. Build one and pass it to
+/// [`Server::publish`](crate::Server::publish); to change it, publish another one.
 #[derive(Clone, Default)]
 pub struct Catalog {
     pub(crate) tools: Vec<(Tool, Arc<dyn CallTool>)>,
@@ -23,12 +23,12 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// An empty one.
+    /// An empty catalog.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a tool, in the place of one of the same name.
+    /// Adds a tool. It replaces a tool with the same name.
     #[must_use]
     pub fn tool(mut self, tool: Tool, code: impl CallTool) -> Self {
         self.tools.retain(|(other, _)| other.name != tool.name);
@@ -36,17 +36,15 @@ impl Catalog {
         self
     }
 
-    /// What clients are told before they call anything, in the place of what the
-    /// [`Identity`](crate::Identity) says. Where only some tools are offered, sentences that name others
-    /// are left out.
+    /// Instructions for models, instead of those of the [`Identity`](crate::Identity). Clients of a toolset
+    /// get them without the sentences that name other tools.
     #[must_use]
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.instructions = Some(text.into());
         self
     }
 
-    /// Offers these tools alone at `/mcp/<name>`. The names `sse` and `messages` are taken by
-    /// routes.
+    /// Serves only these tools at `/mcp/<name>`. The names `sse` and `messages` are reserved for routes.
     #[must_use]
     pub fn toolset(
         mut self,
@@ -57,23 +55,22 @@ impl Catalog {
         self
     }
 
-    /// Lets a tool be called by another name too. It is not listed, and a tool of that very name goes
-    /// before it.
+    /// Adds an alias for a tool. Aliases are not listed, and a tool with that name takes precedence.
     #[must_use]
     pub fn alias(mut self, alias: impl Into<String>, tool: impl Into<String>) -> Self {
         self.aliases.insert(alias.into(), tool.into());
         self
     }
 
-    /// Answers calls of tools that are not there. Without it they are errors of the protocol, which not
-    /// every client shows to its model.
+    /// Handles calls of unknown tools. Without it they are protocol errors, which not every client shows
+    /// to its model.
     #[must_use]
     pub fn missing(mut self, code: impl CallTool) -> Self {
         self.missing = Some(Arc::new(code));
         self
     }
 
-    /// Adds a prompt, in the place of one of the same name.
+    /// Adds a prompt. It replaces a prompt with the same name.
     #[must_use]
     pub fn prompt(mut self, prompt: Prompt, code: impl GetPrompt) -> Self {
         self.prompts.retain(|(other, _)| other.name != prompt.name);
@@ -81,14 +78,14 @@ impl Catalog {
         self
     }
 
-    /// Adds a source of resources. Sources are asked in the order in which they were added.
+    /// Adds a source of resources. Sources are consulted in the order in which they were added.
     #[must_use]
     pub fn resources(mut self, source: impl Resources) -> Self {
         self.resources.push(Arc::new(source));
         self
     }
 
-    /// Adds a source of completions. The first one that knows a hole answers.
+    /// Adds a source of completions. The first source with a suggestion answers.
     #[must_use]
     pub fn completions(mut self, source: impl Complete) -> Self {
         self.completions.push(Arc::new(source));

@@ -1,55 +1,55 @@
-//! Completions: what could stand in a hole that is being typed.
+//! Completions of arguments that a user is typing.
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use crate::{Context, Fault};
 
-/// A hole that is being typed.
+/// An argument that a user is typing.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Completing {
-    /// Whose hole it is.
+pub struct CompletionRequest {
+    /// The prompt or template that has the argument.
     pub of: Reference,
-    /// Its name.
+    /// The argument's name.
     pub argument: String,
-    /// What has been typed.
+    /// The text typed so far.
     pub value: String,
-    /// What stands in the other holes already.
+    /// The arguments that are filled in already.
     pub arguments: Map<String, Value>,
 }
 
-/// What has holes.
+/// The owner of an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
-    /// The prompt of this name.
+    /// The prompt with this name.
     Prompt(String),
-    /// The resources of this template.
+    /// The resource template with this URI template.
     Template(String),
 }
 
-/// What could stand in a hole.
+/// Suggestions for an argument.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Completion {
-    /// The likeliest first. At most 100 are sent.
+    /// The values, most likely first. At most 100 are sent.
     pub values: Vec<String>,
-    /// How many there are, when there are more.
+    /// The total, if there are more values.
     pub total: Option<u32>,
 }
 
 impl Completion {
-    /// All of these.
+    /// These values, with nothing left out.
     pub fn all(values: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { values: values.into_iter().map(Into::into).collect(), total: None }
     }
 }
 
-/// Knows what could stand in holes.
+/// A source of completions.
 pub trait Complete: Send + Sync + 'static {
-    /// What could stand in this one; nothing when it does not know it.
+    /// The suggestions for an argument; none if this source does not know it.
     fn complete<'a>(
         &'a self,
-        hole: &'a Completing,
+        request: &'a CompletionRequest,
         context: &'a Context,
     ) -> BoxFuture<'a, Result<Completion, Fault>>;
 }

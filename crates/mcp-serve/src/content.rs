@@ -1,31 +1,31 @@
-//! What tools, prompts and resources give back.
+//! Content of results, prompts and resources.
 
 use serde_json::{Map, Value};
 
 use crate::Icon;
 
-/// A piece of a result or of a prompt.
+/// A content block of a result or a prompt message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// Text for the model.
     Text(String),
-    /// A picture.
+    /// An image.
     Image {
         /// Its bytes.
         data: Vec<u8>,
-        /// What it is, such as `image/png`.
+        /// Its media type, such as `image/png`.
         mime_type: String,
     },
-    /// A sound.
+    /// An audio clip.
     Audio {
         /// Its bytes.
         data: Vec<u8>,
-        /// What it is, such as `audio/wav`.
+        /// Its media type, such as `audio/wav`.
         mime_type: String,
     },
-    /// A resource that the client may read, or not.
+    /// A link to a resource.
     Link(Link),
-    /// A resource with what it holds.
+    /// A resource with its content.
     Embedded(ResourceContent),
 }
 
@@ -36,47 +36,47 @@ impl Content {
     }
 }
 
-/// A resource that a client may read.
+/// A link to a resource, or an entry of `resources/list`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Link {
-    /// Where it is.
+    /// Its URI.
     pub uri: String,
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Its name for people.
+    /// Its display name.
     pub title: Option<String>,
-    /// What it holds, in a sentence.
+    /// Its description: one sentence.
     pub description: Option<String>,
-    /// What it is, such as `text/csv`.
+    /// Its media type, such as `text/csv`.
     pub mime_type: Option<String>,
-    /// Its length in bytes.
+    /// Its size in bytes.
     pub size: Option<u64>,
-    /// Pictures for a list of resources.
+    /// Icons for a list of resources.
     pub icons: Vec<Icon>,
 }
 
 impl Link {
-    /// The resource at this address.
+    /// A link to the resource with this URI.
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
         Self { uri: uri.into(), name: name.into(), ..Self::default() }
     }
 }
 
-/// What a resource holds.
+/// The content of a resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceContent {
-    /// Where it is.
+    /// Its URI.
     pub uri: String,
-    /// What it is, such as `application/json`.
+    /// Its media type, such as `application/json`.
     pub mime_type: Option<String>,
     /// The text, or the bytes.
     pub body: Body,
-    /// What the protocol does not know of, in `_meta`.
+    /// Extension data, sent as `_meta`.
     pub meta: Map<String, Value>,
 }
 
 impl ResourceContent {
-    /// A resource of text.
+    /// A text resource.
     pub fn text(
         uri: impl Into<String>,
         mime_type: impl Into<String>,
@@ -85,7 +85,7 @@ impl ResourceContent {
         Self::new(uri, mime_type, Body::Text(text.into()))
     }
 
-    /// A resource of bytes.
+    /// A binary resource.
     pub fn bytes(
         uri: impl Into<String>,
         mime_type: impl Into<String>,
@@ -104,6 +104,6 @@ impl ResourceContent {
 pub enum Body {
     /// Text.
     Text(String),
-    /// Bytes, which are sent as base64.
+    /// Bytes, sent as base64.
     Bytes(Vec<u8>),
 }

@@ -1,5 +1,5 @@
-//! The host that a request is for, as far as it says one thing: in `Host`, in the URI of HTTP/1.1's
-//! absolute form, or in HTTP/2's `:authority`.
+//! The host that a request is for: from `Host`, from the absolute URI of HTTP/1.1, or from `:authority` of
+//! HTTP/2.
 
 use std::{
     fmt,
@@ -8,22 +8,22 @@ use std::{
 
 use axum::http::{HeaderMap, HeaderName, StatusCode, Uri, header};
 
-/// Why a request is not served: it is for another host, from another's page, or does not say clearly.
+/// Why a request is refused: its host or its origin is foreign, or its headers are ambiguous.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct Foreign {
-    /// 400 for what contradicts itself, 403 for what may not ask.
+pub struct OriginError {
+    /// 400 for ambiguous headers, 403 for a foreign host or origin.
     pub status: StatusCode,
-    /// What is foreign about it.
+    /// The reason.
     pub message: String,
 }
 
-impl Foreign {
-    pub(crate) fn unclear(message: impl Into<String>) -> Self {
+impl OriginError {
+    pub(crate) fn ambiguous(message: impl Into<String>) -> Self {
         Self { status: StatusCode::BAD_REQUEST, message: message.into() }
     }
 
-    pub(crate) fn denied(message: impl Into<String>) -> Self {
+    pub(crate) fn forbidden(message: impl Into<String>) -> Self {
         Self { status: StatusCode::FORBIDDEN, message: message.into() }
     }
 }
@@ -31,33 +31,34 @@ impl Foreign {
 /// A name or an address, with or without a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
-    /// In lower case; of an address its usual form.
+    /// In lower case. An address is in canonical form.
     name: String,
     port: Option<u16>,
 }
 
 impl Host {
-    /// The one host that a request names. None, two, or two that differ are an error: the parts of a
-    /// system that look at different ones would not agree on what is asked of whom.
-    pub fn of(uri: &Uri, headers: &HeaderMap) -> Result<Self, Foreign> {
+    /// The host of a request. No host, or several, are an error: parts of a system that use different ones
+    /// would disagree on the target of the request.
+    pub fn of(uri: &Uri, headers: &HeaderMap) -> Result<Self, OriginError> {
         let parse = |text: &str| {
-            let bad =
-                || Foreign::unclear(format!("\"{text}\" is not a host, with or without a port"));
+            let bad = || {
+                OriginError::ambiguous(format!("\"{text}\" is not a host, with or without a port"))
+            };
             Self::parse(text).ok_or_else(bad)
         };
         let header = single(headers, &header::HOST)?.map(parse).transpose()?;
         let target = uri.authority().map(|authority| parse(authority.as_str())).transpose()?;
         match (target, header) {
-            (None, None) => Err(Foreign::unclear("the request does not say for which host it is")),
-            (Some(one), Some(other)) if one != other => Err(Foreign::unclear(format!(
+            (None, None) => Err(OriginError::ambiguous("the request names no host")),
+            (Some(one), Some(other)) if one != other => Err(OriginError::ambiguous(format!(
                 "the request is for \"{one}\", and its host is \"{other}\""
             ))),
             (Some(host), _) | (None, Some(host)) => Ok(host),
         }
     }
 
-    /// Reads `NAME`, `NAME:PORT`, `[IPV6]` or `[IPV6]:PORT`; nothing else is a host, `user@name` least
-    /// of all.
+    /// Parses `NAME`, `NAME:PORT`, `[IPV6]` or `[IPV6]:PORT`. Everything else is refused, `user@name`
+    /// included.
     pub fn parse(text: &str) -> Option<Self> {
         let (name, port) = match text.strip_prefix('[') {
             Some(rest) => {
@@ -86,17 +87,17 @@ impl Host {
         &self.name
     }
 
-    /// The address, when it is one.
+    /// The address, if the host is one.
     pub fn ip(&self) -> Option<IpAddr> {
         self.name.parse().ok()
     }
 
-    /// The port, when there is one.
+    /// The port, if there is one.
     pub fn port(&self) -> Option<u16> {
         self.port
     }
 
-    /// Whether this is the machine itself under one of its own names.
+    /// Whether this is `localhost` or a loopback address.
     pub fn is_loopback(&self) -> bool {
         self.name == "localhost" || self.ip().is_some_and(|ip| ip.is_loopback())
     }
@@ -112,19 +113,19 @@ impl fmt::Display for Host {
     }
 }
 
-/// The one value of a header, where there is one.
+/// The value of a header. Several values are an error.
 pub(crate) fn single<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,
-) -> Result<Option<&'a str>, Foreign> {
+) -> Result<Option<&'a str>, OriginError> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
         (Some(value), None) => {
             let text = value.to_str();
-            text.map(Some).map_err(|_| Foreign::unclear(format!("the {name} is not text")))
+            text.map(Some).map_err(|_| OriginError::ambiguous(format!("the {name} is not text")))
         }
-        _ => Err(Foreign::unclear(format!("the request has more than one {name}"))),
+        _ => Err(OriginError::ambiguous(format!("the request has more than one {name}"))),
     }
 }
 

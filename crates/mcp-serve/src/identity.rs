@@ -1,50 +1,50 @@
-//! Who the server says it is.
+//! The server's identity.
 
-/// Who the server says it is, in `initialize` and in `server/discover`; results have its name, title and
+/// The server's identity. `initialize` and `server/discover` send all of it, results its name, title and
 /// version.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
-    /// The program's name, for machines.
+    /// The program's name.
     pub name: String,
-    /// Its name for people.
+    /// Its display name.
     pub title: Option<String>,
     /// Its version.
     pub version: String,
-    /// What it is, in a sentence.
+    /// Its description: one sentence.
     pub description: Option<String>,
-    /// Where to read about it.
+    /// The URL of its documentation.
     pub website: Option<String>,
-    /// How a model should use the server: clients put this into its context.
+    /// How a model should use the server. Clients add this to the model's context.
     pub instructions: Option<String>,
-    /// Pictures for a list of servers.
+    /// Icons for a list of servers.
     pub icons: Vec<Icon>,
 }
 
 impl Identity {
-    /// A program of this name and version.
+    /// The identity of a program with this name and version.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self { name: name.into(), version: version.into(), ..Self::default() }
     }
 }
 
-/// A picture that a client may show.
+/// An icon that a client may show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Icon {
-    /// An `https:` or a `data:` address.
+    /// An `https:` or `data:` URL.
     pub src: String,
-    /// What it is, such as `image/png`.
+    /// Its media type, such as `image/png`.
     pub mime_type: Option<String>,
     /// Its sizes, such as `48x48` or `any`.
     pub sizes: Vec<String>,
-    /// The background that it is made for.
+    /// The background it is designed for.
     pub theme: Option<Theme>,
 }
 
-/// The background that an icon is made for.
+/// The background that an icon is designed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
-    /// A light one.
+    /// A light background.
     Light,
-    /// A dark one.
+    /// A dark background.
     Dark,
 }

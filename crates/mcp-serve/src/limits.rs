@@ -1,53 +1,53 @@
-//! Everything a client can make the server spend, with its bound.
+//! Limits on everything that clients can make the server spend.
 
 use std::time::Duration;
 
-/// What clients may use. [`Limits::default`] is for a server of one machine.
+/// What clients may use. [`Limits::default`] suits a server for one machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The length of one message from a client.
+    /// The size of a message from a client.
     pub body_bytes_max: usize,
-    /// The length of one result, as it is sent. A longer one is answered as an error result.
+    /// The size of a result on the wire. A larger one becomes an error result.
     pub result_bytes_max: usize,
-    /// How long one call may take.
+    /// The duration of a call.
     pub call_time_max: Duration,
-    /// The calls that one principal may have under way.
-    pub calls_at_once_max: usize,
-    /// The calls that one principal may begin in a second, on average.
+    /// The concurrent calls of a principal.
+    pub concurrent_calls_max: usize,
+    /// The calls that a principal may start per second, on average. A principal that was idle for a second
+    /// may start as many at once.
     pub calls_per_second_max: u32,
-    /// The sessions that there may be, of all principals.
+    /// The open sessions of all principals.
     pub sessions_max: usize,
-    /// The sessions that one principal may have.
+    /// The open sessions of a principal.
     pub sessions_per_principal_max: usize,
-    /// How long a session is kept that nothing is asked in and nobody listens to.
+    /// How long a session without requests and open streams stays open.
     pub session_idle_max: Duration,
-    /// How long nothing was asked in a session, and nobody listened to it, before it may end so that
-    /// another can begin where there are too many. One in which nothing was ever asked may at once.
+    /// How long a session must have been idle before it is evicted for a new one at the limit. A session
+    /// without any request after `initialize` is evicted at once.
     pub session_evict_after: Duration,
-    /// How long a reader may leave a message unread before its stream is cut off.
+    /// How long a client may leave a message unread before its stream is closed.
     pub unread_time_max: Duration,
-    /// The messages that wait for one reader.
+    /// The unread messages that are buffered for one stream.
     pub unread_messages_max: usize,
-    /// How long an answer in a session is waited for before a stream is begun for it. One that comes
-    /// sooner, with nothing before it, is sent alone, as JSON: less work for both sides. A stream says
-    /// that it is alive, and can be gone back to; what takes its time is worth one. With zero every
-    /// answer has one, also those to clients without a session.
+    /// After what time a response is sent as an event stream instead of as plain JSON. JSON is cheaper for
+    /// both sides; a stream has keep-alives and can be resumed, which slow calls are worth. Zero makes
+    /// every response a stream, also outside of sessions.
     pub stream_after: Duration,
-    /// The resources that one session, or one stream, may be subscribed to.
+    /// The resource subscriptions of a session, or of a stream of `subscriptions/listen`.
     pub subscriptions_max: usize,
-    /// The tasks that there may be, of all principals, running or kept for their result.
+    /// The tasks of all principals: running, or with a result to fetch.
     pub tasks_max: usize,
-    /// The tasks that one principal may have.
+    /// The tasks of a principal.
     pub tasks_per_principal_max: usize,
-    /// After what time a call becomes a task, when its tool and its client know tasks.
+    /// After what time a call becomes a task, if its tool and its client support tasks.
     pub task_after: Duration,
-    /// How long a task can be asked for, from its beginning.
+    /// How long a task and its result are available, from its creation.
     pub task_ttl: Duration,
-    /// The entries of one page of a list.
+    /// The entries of a page of a list.
     pub page_entries_max: usize,
-    /// How long a client may keep a list before it asks again.
+    /// How long a client may cache a list.
     pub list_ttl: Duration,
-    /// How often a silent stream says that it is alive.
+    /// The interval of keep-alives on an idle stream.
     pub keep_alive: Duration,
 }
 
@@ -57,7 +57,7 @@ impl Default for Limits {
             body_bytes_max: 4 << 20,
             result_bytes_max: 4 << 20,
             call_time_max: Duration::from_secs(300),
-            calls_at_once_max: 64,
+            concurrent_calls_max: 64,
             calls_per_second_max: 100_000,
             sessions_max: 1024,
             sessions_per_principal_max: 512,

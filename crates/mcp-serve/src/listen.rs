@@ -1,4 +1,4 @@
-//! Listening, for hosts that have no listener of their own.
+//! An HTTP listener, for hosts without one of their own.
 
 use std::io;
 
@@ -7,14 +7,13 @@ use tokio::net::TcpListener;
 
 use crate::Server;
 
-/// Serves a router, such as [`Server::router`], on a listener until the server is closed, and then
-/// until the connections have ended.
+/// Serves a router, such as [`Server::router`], until the server is closed and all connections have
+/// ended.
 ///
-/// It sets `TCP_NODELAY`: without it the system holds back small replies until more comes, which
-/// costs 40 ms a call.
+/// It sets `TCP_NODELAY`: without it the system delays small responses by 40 ms.
 pub async fn serve_http(server: &Server, listener: TcpListener, router: Router) -> io::Result<()> {
     let listener = listener.tap_io(|stream| {
-        // A connection that is gone already is noticed when it is used.
+        // An error means that the connection is gone, which its first use reports.
         let _ = stream.set_nodelay(true);
     });
     let server = server.clone();

@@ -1,35 +1,34 @@
-//! What a tool answers.
+//! The result of a tool call.
 
 use serde_json::{Map, Value};
 
 use crate::{Content, Link};
 
-/// What a tool answers.
+/// The result of a tool call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// What a model reads.
+    /// The content for the model.
     pub content: Vec<Content>,
-    /// What a program reads: as [`Tool::output_schema`](crate::Tool) says.
+    /// The structured content for programs, which [`Tool::output_schema`](crate::Tool) describes.
     pub structured: Option<Value>,
-    /// Whether the tool failed. The content says why, and what to do next.
+    /// Whether the call failed. The content says why and what to do next.
     pub is_error: bool,
-    /// What the protocol does not know of, in `_meta`.
+    /// Extension data, sent as `_meta`.
     pub meta: Map<String, Value>,
 }
 
 impl Outcome {
-    /// An answer of text.
+    /// A text result.
     pub fn text(text: impl Into<String>) -> Self {
         Self { content: vec![Content::text(text)], ..Self::default() }
     }
 
-    /// An answer for programs, and for clients that do not know such answers the same as compact
-    /// JSON.
+    /// A structured result, with the same JSON as text for clients without structured content.
     pub fn structured(value: Value) -> Self {
         Self { structured: Some(value.clone()), ..Self::text(value.to_string()) }
     }
 
-    /// What went wrong, in words that a model can act on.
+    /// A failed call. The text says what went wrong in words that a model can act on.
     pub fn error(text: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::text(text) }
     }

@@ -1,18 +1,18 @@
-//! Who calls.
+//! The identity of a caller.
 
 use std::{fmt, sync::Arc};
 
-/// Who calls. The host's middleware puts one into the extensions of a request when it knows who asks;
-/// without one the request is everybody's: [`Principal::default`].
+/// The identity of a caller. The host's middleware adds it to the extensions of an authenticated
+/// request; without one the request is anonymous: [`Principal::default`].
 ///
-/// Sessions, limits and cursors belong to a principal: no other can use them, nor learn that they
-/// exist. What the principal may do is the host's business: what it needs for that can be in the
-/// request's extensions too, and reaches the tools in [`Context::extensions`](crate::Context).
+/// Sessions, limits and cursors belong to a principal: no other one can use them, or learn that they
+/// exist. Permissions are up to the host: data for them can be in the request's extensions too, which
+/// tools find in [`Context::extensions`](crate::Context).
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Principal(Arc<str>);
 
 impl Principal {
-    /// The principal of this name. Two of the same name are the same.
+    /// The principal with this name. The name is its identity.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
         Self(name.into())
     }

@@ -1,4 +1,4 @@
-//! Prompts: texts with holes that a person picks from a menu.
+//! Prompts: message templates that a user picks from a menu.
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -8,90 +8,91 @@ use crate::{Content, Context, Fault, Icon};
 /// How a prompt is described to clients.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prompt {
-    /// What it is asked for by.
+    /// Its name.
     pub name: String,
-    /// Its name for people.
+    /// Its display name.
     pub title: Option<String>,
     /// What it is for.
     pub description: Option<String>,
-    /// Its holes.
+    /// Its arguments.
     pub arguments: Vec<PromptArgument>,
-    /// Pictures for a list of prompts.
+    /// Icons for a list of prompts.
     pub icons: Vec<Icon>,
-    /// What the protocol does not know of, in `_meta`.
+    /// Extension data, sent as `_meta`.
     pub meta: Map<String, Value>,
 }
 
-/// A hole in a prompt.
+/// An argument of a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PromptArgument {
     /// Its name.
     pub name: String,
-    /// Its name for people.
+    /// Its display name.
     pub title: Option<String>,
-    /// What belongs in it.
+    /// What to fill in.
     pub description: Option<String>,
-    /// Whether it must be filled.
+    /// Whether it is required.
     pub required: bool,
 }
 
-/// A prompt that is asked for.
+/// A request for a prompt.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PromptCall {
-    /// Its name.
+    /// The prompt's name.
     pub prompt: String,
-    /// What its holes are filled with. The required ones are there.
+    /// Its arguments. The required ones are present.
     pub arguments: Map<String, Value>,
-    /// Who asks, and how to reach it.
+    /// The caller, and the connection to its client.
     pub context: Context,
 }
 
 impl PromptCall {
-    /// The argument of this name; empty when there is none.
+    /// The value of an argument; empty if it is absent.
     pub fn argument(&self, name: &str) -> &str {
         self.arguments.get(name).and_then(Value::as_str).unwrap_or_default()
     }
 }
 
-/// What a prompt says.
+/// The messages of a prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PromptText {
     /// What it is for.
     pub description: Option<String>,
-    /// The talk that it begins.
+    /// The messages that start the conversation.
     pub messages: Vec<Message>,
 }
 
 impl PromptText {
-    /// One message of the person.
+    /// One message of the user.
     pub fn user(text: impl Into<String>) -> Self {
         let message = Message { role: Role::User, content: Content::text(text) };
         Self { description: None, messages: vec![message] }
     }
 }
 
-/// A message of a talk.
+/// A message of a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
-    /// Who says it.
+    /// Its author.
     pub role: Role,
-    /// What is said.
+    /// Its content.
     pub content: Content,
 }
 
-/// Who says something in a talk.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The person.
+    /// The user.
     User,
     /// The model.
     Assistant,
 }
 
-/// The code behind a prompt. Also every `Fn(PromptCall) -> impl Future<Output = Result<PromptText, Fault>>`.
+/// The implementation of a prompt. Every `Fn(PromptCall) -> impl Future<Output = Result<PromptText, Fault>>`
+/// is one.
 pub trait GetPrompt: Send + Sync + 'static {
-    /// Fills the holes.
+    /// Makes the messages from the arguments.
     fn get<'a>(&'a self, call: &'a PromptCall) -> BoxFuture<'a, Result<PromptText, Fault>>;
 }
 

@@ -1,4 +1,4 @@
-//! The server: what the host holds in its hand.
+//! The server: the handle that a host works with.
 
 use std::{io, sync::Arc};
 
@@ -6,66 +6,73 @@ use axum::Router;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::{
-    Access, Catalog, Figures, Identity, Limits, Principal, SessionInfo, core::Core, http,
-    hub::Change, stdio,
+    AllowedOrigins, Catalog, Identity, Limits, Metrics, Principal, SessionInfo, http,
+    notifier::Change, state::ServerState, stdio,
 };
 
-/// A server of one catalog at a time, over any number of transports. Clones are the same server.
+/// A server of one catalog over any number of transports. Clones are handles to the same server.
 #[derive(Clone, Debug)]
-pub struct Server(Arc<Core>);
+pub struct Server(Arc<ServerState>);
 
 impl Server {
-    /// A server that offers nothing yet.
+    /// A server with an empty catalog.
     pub fn new(identity: Identity, limits: Limits) -> Self {
-        Self(Arc::new(Core::new(identity, limits)))
+        Self(Arc::new(ServerState::new(identity, limits)))
     }
 
-    /// Offers this catalog from now on, and tells clients which of the lists differ. Calls that are
-    /// under way end as they began.
-    pub fn offer(&self, catalog: Catalog) {
-        self.0.replace(catalog);
+    /// Publishes a catalog in the place of the previous one, and notifies clients of the lists that differ.
+    /// Active calls are not affected.
+    pub fn publish(&self, catalog: Catalog) {
+        self.0.publish(catalog);
     }
 
-    /// Tells clients that the list of resources differs.
+    /// Notifies clients that the list of resources has changed.
     pub fn resources_changed(&self) {
-        self.0.hub.tell(&Change::Resources);
+        self.0.notifier.notify(&Change::Resources);
     }
 
-    /// Tells the subscribers of a resource that what it holds differs. Many changes that a client has
-    /// not been told of yet are told once.
+    /// Notifies the subscribers of a resource that its content has changed. Changes that a client has not
+    /// been notified of yet are merged.
     pub fn resource_updated(&self, uri: &str) {
-        self.0.hub.tell(&Change::Updated(uri.to_owned()));
+        self.0.notifier.notify(&Change::Updated(uri.to_owned()));
     }
 
-    /// The sessions that are open, the oldest first.
+    /// The open sessions, oldest first.
     pub fn sessions(&self) -> Vec<SessionInfo> {
         self.0.sessions.infos()
     }
 
-    /// What the server has done.
-    pub fn figures(&self) -> Figures {
-        self.0.figures()
+    /// The server's metrics.
+    pub fn metrics(&self) -> Metrics {
+        self.0.metrics()
     }
 
     /// The routes of all HTTP transports: `/mcp`, `/mcp/{toolset}`, `/sse` with `/messages/`, and
     /// `/mcp/sse` with `/mcp/messages/{id}`.
     ///
-    /// They stand at the root: merge it, and do not nest it. The host's middleware goes around it: it checks who asks, and puts a [`Principal`] into the
-    /// request's extensions. Whoever listens must set `TCP_NODELAY` on what it accepts, as
-    /// [`serve_http`](crate::serve_http) does: without it every reply waits 40 ms.
-    pub fn router(&self, access: Access) -> Router {
-        http::router(self.0.clone(), access)
+    /// The paths are absolute: merge the router, do not nest it. Middleware of the host around it
+    /// authenticates callers and adds a [`Principal`] to the request's extensions. A host with a listener of
+    /// its own must set `TCP_NODELAY` on accepted connections, as [`serve_http`](crate::serve_http) does:
+    /// without it every response takes 40 ms longer.
+    pub fn router(&self, origins: AllowedOrigins) -> Router {
+        http::router(self.0.clone(), Some(origins))
     }
 
-    /// Serves stdin and stdout until stdin ends. Nothing else may be written to stdout.
+    /// As [`Server::router`], without the check of `Host` and `Origin`: for a host that makes it for all of
+    /// its routes with [`AllowedOrigins::check`].
+    pub fn router_without_origin_check(&self) -> Router {
+        http::router(self.0.clone(), None)
+    }
+
+    /// Serves stdin and stdout until stdin ends. Nothing else may write to stdout.
     ///
-    /// A runtime that ends waits for a read of stdin that is under way: end the process itself.
+    /// A runtime waits for a pending read of stdin when it shuts down: exit the process instead.
     pub async fn serve_stdio(&self) -> io::Result<()> {
         self.serve(tokio::io::stdin(), tokio::io::stdout()).await
     }
 
-    /// Serves a reader and a writer, one message a line, until the reader ends and what is under way
-    /// has been answered.
+    /// Serves a reader and a writer, one message per line, until the reader ends and all requests are
+    /// answered.
     pub async fn serve(
         &self,
         reader: impl AsyncRead + Send + Unpin + 'static,
@@ -74,7 +81,7 @@ impl Server {
         self.serve_as(Principal::default(), reader, writer).await
     }
 
-    /// As [`Server::serve`], for a principal that the host knows.
+    /// As [`Server::serve`], for this principal.
     pub async fn serve_as(
         &self,
         principal: Principal,
@@ -84,12 +91,12 @@ impl Server {
         stdio::serve(self.0.clone(), principal, reader, writer).await
     }
 
-    /// Ends all sessions, streams and calls, and takes no more. Returns when nothing is under way.
+    /// Closes all sessions, streams and calls, and refuses new ones. Returns when no call is active.
     pub async fn close(&self) {
         self.0.close().await;
     }
 
-    /// Ends when [`Server::close`] is called.
+    /// Returns when [`Server::close`] has been called.
     pub(crate) async fn closed(&self) {
         self.0.closing.cancelled().await;
     }

@@ -1,4 +1,4 @@
-//! One message a line, over a reader and a writer.
+//! The stdio transport: one message per line, over a reader and a writer.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -15,60 +15,63 @@ use tokio::{
 
 use crate::{
     Principal, Transport,
-    core::Core,
     handler::Handler,
-    session::{Channel, Out, Session},
+    session::{Channel, Outbox, Session},
+    state::ServerState,
 };
 
-/// How long the last answers have to be written when all has ended.
+/// How long the last responses may take to be written after the session has ended.
 const WRITE_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// Serves a reader and a writer, until the reader ends.
 pub(crate) async fn serve(
-    core: Arc<Core>,
+    state: Arc<ServerState>,
     principal: Principal,
     reader: impl AsyncRead + Send + Unpin + 'static,
     writer: impl AsyncWrite + Send + Unpin + 'static,
 ) -> io::Result<()> {
-    let opened = core.sessions.open(&principal, Transport::Stdio);
+    let opened = state.sessions.open(&principal, Transport::Stdio);
     let (session, inbox) = opened.map_err(|_| io::Error::other("there are too many sessions"))?;
-    let (queue, messages) = mpsc::channel(core.limits.unread_messages_max.max(1));
-    let out = Out::One {
+    let (queue, messages) = mpsc::channel(state.limits.unread_messages_max.max(1));
+    let outbox = Outbox::Shared {
         queue: queue.clone(),
-        unread_time_max: core.limits.unread_time_max,
-        counters: core.counters.clone(),
+        unread_time_max: state.limits.unread_time_max,
+        counters: state.counters.clone(),
     };
-    // Also when this future is dropped before it ends.
-    let mut ends = Ends { core: core.clone(), session: session.clone(), tasks: Vec::new() };
-    let lines = Lines::new(reader, core.limits.body_bytes_max);
+    // Also closes the session if this future is dropped.
+    let mut closes =
+        CloseOnDrop { state: state.clone(), session: session.clone(), tasks: Vec::new() };
+    let lines = Lines::new(reader, state.limits.body_bytes_max);
     let reads = tokio::spawn(read(lines, session.clone(), queue));
-    let mut writes = tokio::spawn(write(writer, messages, session.clone(), core.clone()));
-    ends.tasks = vec![reads.abort_handle(), writes.abort_handle()];
-    let handler = Handler { core: core.clone(), principal };
-    let served = handler.serve(Channel::new(session.clone(), inbox, out)).await;
+    let mut writes = tokio::spawn(write(writer, messages, session.clone(), state.clone()));
+    closes.tasks = vec![reads.abort_handle(), writes.abort_handle()];
+    let handler = Handler { state: state.clone(), principal };
+    let served = handler.serve(Channel::new(session.clone(), inbox, outbox)).await;
     match served {
         Ok(running) => _ = running.waiting().await,
-        Err(error) => tracing::debug!(%error, "a client left before it began"),
+        Err(error) => tracing::debug!(%error, "a client disconnected before initialize"),
     }
-    core.sessions.close(&session.id);
+    state.sessions.close(&session.id);
     reads.abort();
-    // The queue's last sender is gone with the reader: what is in it is written, and no more comes.
+    // The reader held the queue's last sender: the writer writes the rest of the queue and ends.
     match tokio::time::timeout(WRITE_TIME_MAX, &mut writes).await {
         Ok(written) => written.unwrap_or(Ok(())),
-        Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "nobody reads the answers")),
+        Err(_) => {
+            Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read the responses"))
+        }
     }
 }
 
-/// Ends a session and its tasks when it is dropped.
-struct Ends {
-    core: Arc<Core>,
+/// Closes a session and its tasks when dropped.
+struct CloseOnDrop {
+    state: Arc<ServerState>,
     session: Arc<Session>,
     tasks: Vec<AbortHandle>,
 }
 
-impl Drop for Ends {
+impl Drop for CloseOnDrop {
     fn drop(&mut self) {
-        self.core.sessions.close(&self.session.id);
+        self.state.sessions.close(&self.session.id);
         self.tasks.iter().for_each(AbortHandle::abort);
     }
 }
@@ -96,19 +99,19 @@ async fn read(
             return;
         }
     }
-    session.hang_up();
+    session.close_input();
 }
 
 async fn write(
     mut writer: impl AsyncWrite + Unpin,
     mut messages: mpsc::Receiver<ServerJsonRpcMessage>,
     session: Arc<Session>,
-    core: Arc<Core>,
+    state: Arc<ServerState>,
 ) -> io::Result<()> {
     while let Some(message) = messages.recv().await {
         let mut line = serde_json::to_vec(&message)?;
         line.push(b'\n');
-        core.counters.bytes_out.add(line.len() as u64);
+        state.counters.bytes_out.add(line.len() as u64);
         let written = async {
             writer.write_all(&line).await?;
             writer.flush().await
@@ -121,7 +124,7 @@ async fn write(
     Ok(())
 }
 
-/// A line as a message, or the error to answer.
+/// Parses a line as a message, or returns the error response.
 fn parse(line: &[u8]) -> Result<ClientJsonRpcMessage, Box<ServerJsonRpcMessage>> {
     #[derive(Deserialize)]
     struct Peek {
@@ -132,7 +135,7 @@ fn parse(line: &[u8]) -> Result<ClientJsonRpcMessage, Box<ServerJsonRpcMessage>>
             false => (ErrorData::parse_error("the line is not JSON", None), None),
             true => {
                 let id = serde_json::from_slice::<Peek>(line).ok().and_then(|peek| peek.id);
-                (ErrorData::invalid_request("the line is no message of JSON-RPC 2.0", None), id)
+                (ErrorData::invalid_request("the line is not a JSON-RPC 2.0 message", None), id)
             }
         };
         Box::new(ServerJsonRpcMessage::error(error, id))
@@ -146,7 +149,7 @@ struct Lines<R> {
     bytes_max: usize,
 }
 
-/// A line was longer than this.
+/// A line exceeded this length.
 struct TooLong(usize);
 
 impl<R: AsyncRead + Unpin> Lines<R> {
@@ -154,15 +157,15 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self { reader: BufReader::new(reader), line: Vec::new(), bytes_max }
     }
 
-    /// The next line without its end; none when the reader has ended. A line that is too long is read
-    /// to its end, but not kept.
+    /// The next line without its line break; none at the end of the input. A line that is too long is
+    /// skipped.
     async fn next(&mut self) -> Option<Result<&[u8], TooLong>> {
         self.line.clear();
         let mut is_too_long = false;
         loop {
             let bytes = self.reader.fill_buf().await.ok()?;
             if bytes.is_empty() {
-                // What has no end of line is no message.
+                // Input without a line break is no message.
                 return None;
             }
             let end = bytes.iter().position(|byte| *byte == b'\n');

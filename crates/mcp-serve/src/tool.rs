@@ -1,35 +1,35 @@
-//! What an agent can call: how it is described, and the code behind it.
+//! Tools: their descriptions and implementations.
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use crate::{Call, Fault, Icon, Outcome};
 
-/// How a tool is described to clients.
+/// The description of a tool.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tool {
-    /// What it is called by: 1 to 128 of `A-Z a-z 0-9 _ - .`, as the specification asks.
+    /// Its name: 1 to 128 of `A-Z a-z 0-9 _ - .`, as the specification requires.
     pub name: String,
-    /// Its name for people.
+    /// Its display name.
     pub title: Option<String>,
-    /// What it does and when to use it: a model chooses by this.
+    /// What it does and when to use it. Models choose tools by this text.
     pub description: Option<String>,
-    /// The JSON Schema of its arguments: an object.
+    /// The JSON Schema of its arguments, which are an object.
     pub input_schema: Map<String, Value>,
     /// The JSON Schema of [`Outcome::structured`].
     pub output_schema: Option<Map<String, Value>>,
-    /// What a client may expect of it.
+    /// Hints about its behaviour.
     pub annotations: Annotations,
-    /// Whether a call of it may become a task.
+    /// Whether its calls may become tasks.
     pub tasks: TaskSupport,
-    /// Pictures for a list of tools.
+    /// Icons for a list of tools.
     pub icons: Vec<Icon>,
-    /// What the protocol does not know of, in `_meta`.
+    /// Extension data, sent as `_meta`.
     pub meta: Map<String, Value>,
 }
 
 impl Tool {
-    /// A tool without arguments. Set the other fields as needed.
+    /// A tool without arguments.
     pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
         let empty = json!({ "type": "object", "properties": {}, "additionalProperties": false });
         let Value::Object(input_schema) = empty else { return Self::default() };
@@ -41,7 +41,7 @@ impl Tool {
         }
     }
 
-    /// Takes these arguments: the JSON Schema of an object. What is not an object is not taken.
+    /// Sets the JSON Schema of the arguments. A schema that is not a JSON object is ignored.
     #[must_use]
     pub fn input(mut self, schema: Value) -> Self {
         if let Value::Object(schema) = schema {
@@ -50,7 +50,7 @@ impl Tool {
         self
     }
 
-    /// Answers with structured content of this JSON Schema.
+    /// Sets the JSON Schema of the structured content. A schema that is not a JSON object is ignored.
     #[must_use]
     pub fn output(mut self, schema: Value) -> Self {
         if let Value::Object(schema) = schema {
@@ -59,7 +59,7 @@ impl Tool {
         self
     }
 
-    /// Says that it changes nothing.
+    /// Declares that the tool only reads.
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.annotations.read_only = Some(true);
@@ -67,43 +67,43 @@ impl Tool {
     }
 }
 
-/// What a client may expect of a tool. They are hints: what is not said is left to the client.
+/// Hints about a tool's behaviour. Clients assume the worst where a hint is absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Annotations {
-    /// Its name for people, where [`Tool::title`] is not known.
+    /// Its display name, for clients that do not know [`Tool::title`].
     pub title: Option<String>,
-    /// It changes nothing.
+    /// It only reads.
     pub read_only: Option<bool>,
-    /// What it changes may be lost.
+    /// It may delete or overwrite data.
     pub destructive: Option<bool>,
-    /// Calling it again with the same arguments changes nothing more.
+    /// A repeated call with the same arguments has no further effect.
     pub idempotent: Option<bool>,
-    /// It reaches what is outside the server.
+    /// It accesses systems outside of the server.
     pub open_world: Option<bool>,
 }
 
-/// Whether a call of a tool may become a task, whose result the client comes back for. Clients that do
-/// not know tasks wait for the result.
+/// Whether calls of a tool may become tasks, whose results clients fetch later. It takes the feature
+/// `tasks`; without it no call becomes a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TaskSupport {
-    /// The client always waits for the result.
+    /// The client waits for the result.
     #[default]
     Never,
-    /// It becomes a task when it says so, or when it takes longer than
-    /// [`Limits::task_after`](crate::Limits).
+    /// A call becomes a task on `Context::become_task`, or after
+    /// [`Limits::task_after`](crate::Limits), if the client supports tasks.
     Optional,
-    /// As before; and clients that do not know tasks cannot call it.
+    /// As `Optional`, and clients without support for tasks cannot call the tool.
     Required,
 }
 
-/// The code behind a tool. Also every `Fn(Call) -> impl Future<Output = Result<Outcome, Fault>>`.
+/// The implementation of a tool. Every `Fn(Call) -> impl Future<Output = Result<Outcome, Fault>>` is one.
 pub trait CallTool: Send + Sync + 'static {
-    /// Does what the tool is for. What goes wrong in it, and what is wrong with the arguments, is an
-    /// [`Outcome::error`] that the model can read; a [`Fault`] is for what only the program can.
+    /// Runs the call. Return an [`Outcome::error`] for what the model can correct, such as a wrong
+    /// argument; a [`Fault`] is a protocol error, for the client program.
     ///
-    /// The future is dropped when the call is cancelled, when the client goes away, and when the
-    /// time for a call is over: see [`Context::cancelled`](crate::Context::cancelled) for what
-    /// must be ended in order.
+    /// The server drops the future when the call is cancelled, its client disconnects or its time is
+    /// over. Work that must end in order can wait for
+    /// [`Context::cancelled`](crate::Context::cancelled).
     fn call<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Result<Outcome, Fault>>;
 }
 

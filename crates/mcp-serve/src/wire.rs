@@ -1,4 +1,4 @@
-//! Our words to rmcp's: the only place that knows how both are spelled.
+//! Conversions between this crate's types and rmcp's.
 #![expect(deprecated, reason = "clients of the revisions before 2026-07-28 get log messages")]
 
 use std::sync::Arc;
@@ -39,9 +39,8 @@ pub(crate) fn tool(tool: &Tool) -> rmcp::model::Tool {
     wire
 }
 
-/// A schema without `additionalProperties: false`. Whoever answers a call refuses unknown arguments all the
-/// same; but some clients cannot read the key, and load no tool that has it. A schema that names its
-/// dialect (`$schema`) is written with care, and is listed as it is.
+/// A schema without `additionalProperties: false`: some clients reject tools with this key. Tools refuse
+/// unknown arguments anyway. A schema with `$schema` is deliberate and stays as it is.
 fn listed(schema: &Map<String, Value>) -> Map<String, Value> {
     match schema.contains_key("$schema") {
         true => schema.clone(),
@@ -67,8 +66,9 @@ fn opened(value: &mut Value) {
 
 fn annotations(hints: &Annotations) -> Option<ToolAnnotations> {
     let Annotations { title, read_only, destructive, idempotent, open_world } = hints.clone();
-    let said = *hints != Annotations::default();
-    said.then(|| ToolAnnotations::from_raw(title, read_only, destructive, idempotent, open_world))
+    let has_hints = *hints != Annotations::default();
+    has_hints
+        .then(|| ToolAnnotations::from_raw(title, read_only, destructive, idempotent, open_world))
 }
 
 pub(crate) fn prompt(prompt: &Prompt) -> rmcp::model::Prompt {
@@ -183,19 +183,21 @@ fn meta(meta: Map<String, Value>) -> Option<MetaObject> {
     Some(meta).filter(|meta| !meta.is_empty()).map(MetaObject::from)
 }
 
-/// A fault as an error of the protocol. Questions are answered before it comes to this.
+/// A fault as a JSON-RPC error. A fault that requests input is handled before.
 pub(crate) fn fault(fault: Fault) -> ErrorData {
     let code = match fault.kind {
         FaultKind::InvalidParams => ErrorCode::INVALID_PARAMS,
         FaultKind::NotFound => ErrorCode::RESOURCE_NOT_FOUND,
         FaultKind::Incapable => ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY,
         FaultKind::Refused => REFUSED,
-        FaultKind::Internal | FaultKind::Questions(_) => ErrorCode::INTERNAL_ERROR,
+        FaultKind::Internal => ErrorCode::INTERNAL_ERROR,
+        #[cfg(feature = "elicitation")]
+        FaultKind::InputRequired(_) => ErrorCode::INTERNAL_ERROR,
     };
     ErrorData::new(code, fault.message, fault.data.map(|data| *data))
 }
 
-/// Of a request that a limit refused: of the codes that are left to servers.
+/// The code for requests that a limit refused, from the range for servers.
 pub(crate) const REFUSED: ErrorCode = ErrorCode(-32029);
 
 pub(crate) fn logging_level(level: Level) -> LoggingLevel {
@@ -221,5 +223,25 @@ pub(crate) fn level(level: LoggingLevel) -> Level {
         LoggingLevel::Critical => Level::Critical,
         LoggingLevel::Alert => Level::Alert,
         LoggingLevel::Emergency => Level::Emergency,
+    }
+}
+
+/// The length of a value as JSON.
+pub(crate) fn json_length(value: &impl serde::Serialize) -> usize {
+    struct Length(usize);
+    impl std::io::Write for Length {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut length = Length(0);
+    match serde_json::to_writer(&mut length, value) {
+        Ok(()) => length.0,
+        Err(_) => usize::MAX,
     }
 }

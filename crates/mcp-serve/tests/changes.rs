@@ -1,4 +1,4 @@
-//! What clients are told of changes, in both eras.
+//! How clients are notified of changes, in both eras.
 
 #![allow(
     clippy::expect_used,
@@ -16,7 +16,9 @@ use common::{
     http::{Events, ask_as, in_session, open, request, stateless},
     wire::{How, Wire},
 };
-use mcp_serve::{Access, Call, Catalog, Limits, Outcome, Prompt, PromptCall, PromptText, Tool};
+use mcp_serve::{
+    AllowedOrigins, Call, Catalog, Limits, Outcome, Prompt, PromptCall, PromptText, Tool,
+};
 use serde_json::{Value, json};
 
 /// The methods of the next so many messages.
@@ -57,14 +59,14 @@ fn more_prompts() -> Catalog {
 #[tokio::test]
 async fn a_session_is_told_exactly_which_lists_differ() {
     let server = common::server(Limits::default());
-    let router = server.router(Access::loopback());
+    let router = server.router(AllowedOrigins::loopback());
     let session = open(&router, "/mcp", "alice").await;
     let mut events = listen(&router, &session).await;
     // The sources of resources are other ones in each catalog, so their list may differ too.
-    server.offer(more_tools());
+    server.publish(more_tools());
     let tools = ["notifications/tools/list_changed", "notifications/resources/list_changed"];
     assert_eq!(methods(&mut events, 2).await, tools);
-    server.offer(more_prompts());
+    server.publish(more_prompts());
     let prompts = ["notifications/prompts/list_changed", "notifications/resources/list_changed"];
     assert_eq!(methods(&mut events, 2).await, prompts);
     server.resources_changed();
@@ -74,11 +76,11 @@ async fn a_session_is_told_exactly_which_lists_differ() {
 #[tokio::test]
 async fn what_changed_before_somebody_listens_is_told_once() {
     let server = common::server(Limits::default());
-    let router = server.router(Access::loopback());
+    let router = server.router(AllowedOrigins::loopback());
     let session = open(&router, "/mcp", "alice").await;
     for _ in 0..50 {
-        server.offer(more_tools());
-        server.offer(catalog());
+        server.publish(more_tools());
+        server.publish(catalog());
     }
     server.resources_changed();
     let mut events = listen(&router, &session).await;
@@ -86,7 +88,7 @@ async fn what_changed_before_somebody_listens_is_told_once() {
     assert_eq!(told, ["notifications/tools/list_changed", "notifications/resources/list_changed"]);
     // Nothing else waits: the next change is the next message. One may have been on its way.
     server.resource_updated("shelf://book/1");
-    server.offer(more_prompts());
+    server.publish(more_prompts());
     let mut next = methods(&mut events, 1).await;
     while next[0] != "notifications/prompts/list_changed" {
         next = methods(&mut events, 1).await;
@@ -96,7 +98,7 @@ async fn what_changed_before_somebody_listens_is_told_once() {
 #[tokio::test]
 async fn subscribers_alone_are_told_of_a_resource() {
     let server = common::server(Limits::default());
-    let router = server.router(Access::loopback());
+    let router = server.router(AllowedOrigins::loopback());
     let session = open(&router, "/mcp", "alice").await;
     let mut events = listen(&router, &session).await;
     let message = |method: &str| {
@@ -121,7 +123,7 @@ async fn subscribers_alone_are_told_of_a_resource() {
 #[tokio::test]
 async fn a_stateless_client_is_told_what_it_listens_to() {
     let server = common::server(Limits::default());
-    let router = server.router(Access::loopback());
+    let router = server.router(AllowedOrigins::loopback());
     let wanted = json!({
         "toolsListChanged": true,
         "resourceSubscriptions": ["shelf://book/1", "shelf://lamp"]
@@ -131,8 +133,8 @@ async fn a_stateless_client_is_told_what_it_listens_to() {
     assert_eq!(accepted["method"], "notifications/subscriptions/acknowledged");
     let filter = &accepted["params"]["notifications"];
     assert_eq!(filter["resourceSubscriptions"], json!(["shelf://book/1"]));
-    assert_eq!(server.figures().listeners_open, 1);
-    server.offer(more_prompts());
+    assert_eq!(server.metrics().listeners_open, 1);
+    server.publish(more_prompts());
     server.resource_updated("shelf://book/2");
     server.resource_updated("shelf://book/1");
     let told = [events.message().await, events.message().await];
@@ -142,17 +144,17 @@ async fn a_stateless_client_is_told_what_it_listens_to() {
         assert_eq!(message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 9);
     }
     drop(events);
-    common::until("nobody listens", || server.figures().listeners_open == 0).await;
+    common::until("nobody listens", || server.metrics().listeners_open == 0).await;
 }
 
 #[tokio::test]
 async fn a_listener_is_told_that_the_server_ends() {
     let server = common::server(Limits::default());
-    let router = server.router(Access::loopback());
+    let router = server.router(AllowedOrigins::loopback());
     let mut events = subscribe(&router, json!({ "promptsListChanged": true })).await;
     events.message().await;
     server.close().await;
-    common::until("nobody listens", || server.figures().listeners_open == 0).await;
+    common::until("nobody listens", || server.metrics().listeners_open == 0).await;
     // The stream ends, with or without the last word: rmcp cuts it off when the server ends.
     while let Some(last) = events.try_message().await {
         assert_eq!(last["result"]["resultType"], "complete");
@@ -167,7 +169,7 @@ async fn pipes_and_sse_are_told_too() {
         wire.send(common::http::initialize("2024-11-05")).await;
         wire.receive().await;
         wire.send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
-        server.offer(more_tools());
+        server.publish(more_tools());
         assert_eq!(wire.receive().await["method"], "notifications/tools/list_changed", "{how:?}");
     }
 }

@@ -56,7 +56,7 @@ async fn a_process_is_served_over_its_pipes_and_ends_with_them() {
         "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "test_simple_text" }
     }))
     .await;
-    // What is under way when stdin ends is answered, and then the process ends.
+    // Active calls are answered after stdin ends; then the process ends.
     let rest = wire.hang_up().await;
     assert_eq!(rest.len(), 1);
     assert_eq!(rest[0]["id"], 2);

@@ -18,11 +18,11 @@ use axum::{
 use common::http::{
     Events, ask, ask_as, in_session, initialize, json_of, open, request, stateless,
 };
-use mcp_serve::{Access, Call, Limits, Outcome};
+use mcp_serve::{AllowedOrigins, Call, Limits, Outcome};
 use serde_json::{Value, json};
 
 fn router(limits: Limits) -> Router {
-    common::server(limits).router(Access::loopback())
+    common::server(limits).router(AllowedOrigins::loopback())
 }
 
 fn call(id: i64, tool: &str) -> Value {
@@ -105,12 +105,12 @@ async fn the_headers_of_a_stateless_request_say_what_its_body_says() {
 #[tokio::test]
 async fn long_messages_are_refused() {
     let server = common::server(Limits { body_bytes_max: 1000, ..Limits::default() });
-    let router = server.router(Access::loopback());
+    let router = server.router(AllowedOrigins::loopback());
     let mut message = call(1, "echo");
     message["params"]["arguments"] = json!({ "text": "x".repeat(1000) });
     let long = stateless("/mcp", message.clone());
     assert_eq!(refused(&router, long).await, (413, -32029, Value::Null));
-    assert_eq!(server.figures().refused_by_limit, 1);
+    assert_eq!(server.metrics().refused_by_limit, 1);
     let (_events, id) = open_sse(&router, "/sse").await;
     let long = ask_as(&router, "alice", in_session(&id, None, &message)).await;
     assert_eq!(long.status(), 413);
@@ -119,7 +119,7 @@ async fn long_messages_are_refused() {
 #[tokio::test]
 async fn foreign_hosts_and_pages_are_refused_on_every_route() {
     let server = common::server(Limits::default());
-    let router = server.router(Access::loopback().origin("https://app.example.com"));
+    let router = server.router(AllowedOrigins::loopback().origin("https://app.example.com"));
     let routes = [
         ("POST", "/mcp"),
         ("GET", "/mcp"),
@@ -161,7 +161,7 @@ async fn foreign_hosts_and_pages_are_refused_on_every_route() {
         let other = other.body(Body::empty()).unwrap();
         assert_eq!(refused(&router, other).await.0, 400, "{method} {path} of another authority");
     }
-    assert_eq!(server.figures().refused_foreign, 9 * 13);
+    assert_eq!(server.metrics().refused_by_origin, 9 * 13);
     let own = request("OPTIONS", "/mcp").header("origin", "http://127.0.0.1:1");
     let own = own.header("sec-fetch-site", "same-origin").body(Body::empty()).unwrap();
     assert_eq!(ask(&router, own).await.status(), StatusCode::NO_CONTENT);
@@ -170,6 +170,29 @@ async fn foreign_hosts_and_pages_are_refused_on_every_route() {
     let response = ask(&router, page.body(Body::empty()).unwrap()).await;
     assert_eq!(response.status(), StatusCode::NO_CONTENT);
     assert_eq!(response.headers()["access-control-allow-origin"], "https://app.example.com");
+    let allowed = |name: &str| response.headers()[name].to_str().unwrap().to_owned();
+    assert_eq!(allowed("access-control-allow-methods"), "GET,POST,DELETE");
+    for header in ["authorization", "content-type", "last-event-id", "mcp-session-id"] {
+        assert!(allowed("access-control-allow-headers").contains(header), "{header}");
+    }
+    let get = request("GET", "/mcp").header("origin", "https://app.example.com");
+    let response = ask(&router, get.body(Body::empty()).unwrap()).await;
+    assert_eq!(response.headers()["access-control-allow-origin"], "https://app.example.com");
+    assert_eq!(response.headers()["access-control-expose-headers"], "mcp-session-id");
+    let program = ask(&router, request("GET", "/mcp").body(Body::empty()).unwrap()).await;
+    assert!(!program.headers().contains_key("access-control-allow-origin"));
+}
+
+#[tokio::test]
+async fn a_host_that_checks_origins_itself_can_do_without_the_check() {
+    let server = common::server(Limits::default());
+    let router = server.router_without_origin_check();
+    let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+    let mut foreign = stateless("/mcp", list);
+    foreign.headers_mut().insert("host", "evil.example.com".parse().unwrap());
+    foreign.headers_mut().insert("origin", "http://evil.example.com".parse().unwrap());
+    assert_eq!(ask(&router, foreign).await.status(), 200);
+    assert_eq!(server.metrics().refused_by_origin, 0);
 }
 
 #[tokio::test]
@@ -195,10 +218,10 @@ async fn toolsets_offer_what_they_list() {
 async fn tools_have_other_names_and_those_that_are_not_there_an_answer() {
     let missing = |call: Call| async move { Ok(Outcome::error(format!("no {}", call.tool))) };
     let server = common::server(Limits::default());
-    server.offer(
+    server.publish(
         common::catalog::catalog().alias("say again", "echo").alias("sum", "echo").missing(missing),
     );
-    let router = server.router(Access::loopback());
+    let router = server.router(AllowedOrigins::loopback());
     let texts = async |path: &str, tool: &str| {
         let (_, reply) = json_of(ask(&router, stateless(path, call(1, tool))).await).await;
         (reply["result"]["isError"] == true, reply["result"]["content"][0]["text"].clone())
@@ -209,13 +232,13 @@ async fn tools_have_other_names_and_those_that_are_not_there_an_answer() {
     // A toolset has the other names of its tools, and no others.
     assert_eq!(texts("/mcp/few", "say again").await, texts("/mcp", "echo").await);
     assert_eq!(texts("/mcp/few", "sum").await, (true, json!("no sum")));
-    assert_eq!(server.figures().calls_failed, 2);
+    assert_eq!(server.metrics().calls_failed, 2);
 }
 
 #[tokio::test]
 async fn a_session_is_known_to_its_principal_alone() {
     let server = common::server(Limits::default());
-    let router = server.router(Access::loopback());
+    let router = server.router(AllowedOrigins::loopback());
     let session = open(&router, "/mcp", "alice").await;
     assert!(session.len() >= 32 && session.bytes().all(|byte| byte.is_ascii_hexdigit()));
     for (who, id) in [("bob", session.as_str()), ("alice", "unknown"), ("alice", "\u{e4}")] {
@@ -255,7 +278,7 @@ async fn open_sse(router: &Router, path: &str) -> (Events, String) {
 #[tokio::test]
 async fn messages_for_an_sse_session_come_from_its_principal() {
     let server = common::server(Limits::default());
-    let router = server.router(Access::loopback());
+    let router = server.router(AllowedOrigins::loopback());
     for path in ["/sse", "/mcp/sse"] {
         let (mut events, address) = open_sse(&router, path).await;
         let begin = || in_session(&address, None, &initialize("2024-11-05"));
@@ -269,7 +292,7 @@ async fn messages_for_an_sse_session_come_from_its_principal() {
         let (status, reply) = json_of(ask_as(&router, "alice", bad).await).await;
         assert_eq!((status.as_u16(), &reply["error"]["code"]), (400, &json!(-32600)));
         drop(events);
-        common::until("the session has ended", || server.figures().sessions_open == 0).await;
+        common::until("the session has ended", || server.metrics().sessions_open == 0).await;
     }
     let bare = request("POST", "/messages/").body(Body::from("{}")).unwrap();
     assert_eq!(refused(&router, bare).await.0, 400);

@@ -20,7 +20,9 @@ use common::{
     },
     wire::{How, Wire},
 };
-use mcp_serve::{Access, Call, Catalog, Identity, Limits, Outcome, Server, Tool, serve_http};
+use mcp_serve::{
+    AllowedOrigins, Call, Catalog, Identity, Limits, Outcome, Server, Tool, serve_http,
+};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -30,7 +32,7 @@ use tokio::{
 
 fn start(limits: Limits) -> (Server, Router) {
     let server = common::server(limits);
-    let router = server.router(Access::loopback());
+    let router = server.router(AllowedOrigins::loopback());
     (server, router)
 }
 
@@ -55,7 +57,7 @@ async fn an_unread_stream_blocks_no_other_call_of_its_session() {
     let (server, router) = start(Limits { unread_messages_max: 4, ..Limits::default() });
     let session = open(&router, "/mcp", "alice").await;
     let mut unread = begin(&router, &session, &call(1, "count", json!({ "to": 1000 }))).await;
-    common::until("the call is under way", || server.figures().calls_open == 1).await;
+    common::until("the call is active", || server.metrics().calls_open == 1).await;
     for id in 2..50 {
         let mut events = begin(&router, &session, &call(id, "echo", json!({ "text": "hi" }))).await;
         assert_eq!(events.message().await["result"]["content"][0]["text"], "hi");
@@ -74,14 +76,14 @@ async fn who_never_reads_is_cut_off() {
     let (server, router) = start(limits());
     let session = open(&router, "/mcp", "alice").await;
     let _unread = begin(&router, &session, &call(1, "count", json!({ "to": 1000 }))).await;
-    common::until("it is cut off", || server.figures().streams_cut > 0).await;
-    common::until("its call has ended", || server.figures().calls_open == 0).await;
+    common::until("it is cut off", || server.metrics().streams_cut > 0).await;
+    common::until("its call has ended", || server.metrics().calls_open == 0).await;
     let mut events = begin(&router, &session, &call(2, "echo", json!({}))).await;
     assert_eq!(events.message().await["result"]["isError"], false);
     // The same without a session.
     let (server, router) = start(limits());
     let _unread = ask(&router, stateless("/mcp", call(1, "count", json!({ "to": 1000 })))).await;
-    common::until("it is cut off", || server.figures().calls_cancelled == 1).await;
+    common::until("it is cut off", || server.metrics().calls_cancelled == 1).await;
     // Over SSE there is one stream for all: the session goes with it.
     let (server, router) = start(limits());
     let get = request("GET", "/sse").body(Body::empty()).unwrap();
@@ -90,8 +92,8 @@ async fn who_never_reads_is_cut_off() {
     for message in [initialize("2024-11-05"), call(1, "count", json!({ "to": 1000 }))] {
         assert_eq!(ask(&router, in_session(&address, None, &message)).await.status(), 202);
     }
-    common::until("its session has ended", || server.figures().sessions_open == 0).await;
-    assert_eq!(server.figures().streams_cut, 1);
+    common::until("its session has ended", || server.metrics().sessions_open == 0).await;
+    assert_eq!(server.metrics().streams_cut, 1);
 }
 
 #[tokio::test]
@@ -141,7 +143,7 @@ async fn an_answer_that_takes_its_time_has_a_stream() {
     // It begins with the event that says how to come back.
     let first = Events::of(response).next().await.unwrap();
     assert!(first.data.is_empty() && !first.id.is_empty(), "{first:?}");
-    common::until("it is under way", || server.figures().calls_open == 1).await;
+    common::until("the call is active", || server.metrics().calls_open == 1).await;
 }
 
 #[tokio::test]
@@ -177,10 +179,10 @@ async fn a_call_that_is_cancelled_stops_and_is_not_answered() {
         wire.send(initialize("2025-06-18")).await;
         wire.receive().await;
         wire.send(call(7, "wait", json!({}))).await;
-        common::until("it is under way", || server.figures().calls_open == 1).await;
+        common::until("the call is active", || server.metrics().calls_open == 1).await;
         wire.send(told("notifications/cancelled", json!({ "requestId": 7 }))).await;
-        common::until("it has stopped", || server.figures().calls_open == 0).await;
-        assert_eq!(server.figures().calls_cancelled, 1, "{how:?}");
+        common::until("it has stopped", || server.metrics().calls_open == 0).await;
+        assert_eq!(server.metrics().calls_cancelled, 1, "{how:?}");
         wire.send(call(8, "echo", json!({}))).await;
         assert_eq!(wire.receive().await["id"], 8, "{how:?}");
     }
@@ -200,18 +202,18 @@ async fn a_call_whose_connection_is_lost_is_still_carried_out() {
         }
     };
     let server = Server::new(Identity::new("tested", "1"), Limits::default());
-    server.offer(Catalog::new().tool(Tool::new("slow", "Takes its time"), slow));
-    let router = server.router(Access::loopback());
+    server.publish(Catalog::new().tool(Tool::new("slow", "Takes its time"), slow));
+    let router = server.router(AllowedOrigins::loopback());
     let session = open(&router, "/mcp", "alice").await;
     let message = in_session("/mcp", Some(&session), &call(1, "slow", json!({})));
     let asks = tokio::spawn(async move { ask_as(&router, "alice", message).await });
     common::soon(begun.notified()).await;
     asks.abort();
     assert!(asks.await.unwrap_err().is_cancelled());
-    assert_eq!(server.figures().calls_open, 1);
+    assert_eq!(server.metrics().calls_open, 1);
     goes_on.notify_one();
-    common::until("it has ended", || server.figures().calls_open == 0).await;
-    assert_eq!(server.figures().calls_cancelled, 0);
+    common::until("it has ended", || server.metrics().calls_open == 0).await;
+    assert_eq!(server.metrics().calls_cancelled, 0);
 }
 
 #[tokio::test]
@@ -221,10 +223,10 @@ async fn a_call_that_nobody_comes_back_for_is_cancelled() {
     let session = open(&router, "/mcp", "alice").await;
     let message = in_session("/mcp", Some(&session), &call(1, "wait", json!({})));
     let asks = tokio::spawn(async move { ask_as(&router, "alice", message).await });
-    common::until("it is under way", || server.figures().calls_open == 1).await;
+    common::until("the call is active", || server.metrics().calls_open == 1).await;
     asks.abort();
-    common::until("it has stopped", || server.figures().calls_open == 0).await;
-    assert_eq!((server.figures().calls_cancelled, server.figures().streams_cut), (1, 1));
+    common::until("it has stopped", || server.metrics().calls_open == 0).await;
+    assert_eq!((server.metrics().calls_cancelled, server.metrics().streams_cut), (1, 1));
 }
 
 #[tokio::test]
@@ -236,7 +238,7 @@ async fn the_stream_of_a_call_ends_when_it_is_cancelled() {
     let cancel = ask_as(&router, "alice", in_session("/mcp", Some(&session), &cancel)).await;
     assert_eq!(cancel.status(), 202);
     assert!(events.try_message().await.is_none());
-    assert_eq!(server.figures().calls_cancelled, 1);
+    assert_eq!(server.metrics().calls_cancelled, 1);
     // Nothing is left of it: its id may come again.
     let mut again = begin(&router, &session, &call(1, "echo", json!({}))).await;
     assert_eq!(again.message().await["id"], 1);
@@ -260,7 +262,7 @@ async fn a_request_whose_id_is_under_way_is_refused() {
     let (server, router) = start(Limits::default());
     let session = open(&router, "/mcp", "alice").await;
     let _first = begin(&router, &session, &call(1, "wait", json!({}))).await;
-    common::until("it is under way", || server.figures().calls_open == 1).await;
+    common::until("the call is active", || server.metrics().calls_open == 1).await;
     let again = in_session("/mcp", Some(&session), &call(1, "echo", json!({})));
     let (status, reply) = json_of(ask_as(&router, "alice", again).await).await;
     assert_eq!((status.as_u16(), &reply["error"]["code"]), (400, &json!(-32600)));
@@ -274,12 +276,12 @@ async fn sessions_that_nobody_uses_expire() {
     let listened = open(&router, "/mcp", "alice").await;
     let listen = request("GET", "/mcp").header("mcp-session-id", &listened);
     let stream = ask_as(&router, "alice", listen.body(Body::empty()).unwrap()).await;
-    common::until("one has expired", || server.figures().sessions_expired == 1).await;
+    common::until("one has expired", || server.metrics().sessions_expired == 1).await;
     let late = in_session("/mcp", Some(&session), &call(1, "echo", json!({})));
     assert_eq!(ask_as(&router, "alice", late).await.status(), 404);
-    assert_eq!(server.figures().sessions_open, 1);
+    assert_eq!(server.metrics().sessions_open, 1);
     drop(stream);
-    common::until("both have expired", || server.figures().sessions_expired == 2).await;
+    common::until("both have expired", || server.metrics().sessions_expired == 2).await;
 }
 
 #[tokio::test]
@@ -306,7 +308,7 @@ async fn a_pipe_answers_what_is_under_way_when_it_ends() {
     }
     let rest = wire.hang_up().await;
     assert_eq!(rest.iter().filter(|answer| !answer["result"].is_null()).count(), 20);
-    assert_eq!(server.figures().sessions_open, 0);
+    assert_eq!(server.metrics().sessions_open, 0);
 }
 
 /// Two hundred of each, whose connections are cut without a word.
@@ -316,13 +318,13 @@ async fn nothing_is_left_of_connections_that_break() {
         session_idle_max: Duration::from_secs(3),
         unread_time_max: Duration::from_millis(100),
         sessions_per_principal_max: 1000,
-        calls_at_once_max: 1000,
+        concurrent_calls_max: 1000,
         ..Limits::default()
     };
     let server = common::server(limits);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let router = server.router(Access::loopback());
+    let router = server.router(AllowedOrigins::loopback());
     let (serving, host) = (server.clone(), address.to_string());
     let served = tokio::spawn(async move { serve_http(&serving, listener, router).await });
     let alive = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
@@ -353,8 +355,8 @@ async fn nothing_is_left_of_connections_that_break() {
         streams.push(connect(&host, "POST /mcp", &headers, &wait.to_string()).await);
     }
     common::until("all are there", || {
-        let figures = server.figures();
-        figures.sessions_open == 400 && figures.calls_open == 400
+        let metrics = server.metrics();
+        metrics.sessions_open == 400 && metrics.calls_open == 400
     })
     .await;
     for stream in streams {
@@ -362,10 +364,10 @@ async fn nothing_is_left_of_connections_that_break() {
         stream.set_zero_linger().unwrap();
         drop(stream);
     }
-    common::until("no session is left", || server.figures().sessions_open == 0).await;
-    common::until("no call is left", || server.figures().calls_open == 0).await;
+    common::until("no session is left", || server.metrics().sessions_open == 0).await;
+    common::until("no call is left", || server.metrics().calls_open == 0).await;
     common::until("no task is left", || alive() <= before).await;
-    assert_eq!(server.figures().calls_cancelled, 400);
+    assert_eq!(server.metrics().calls_cancelled, 400);
     server.close().await;
     common::soon(served).await.unwrap().unwrap();
 }
@@ -407,7 +409,7 @@ async fn two_hundred_pipes_leave_nothing() {
         wire.receive().await;
         wires.push(wire);
     }
-    assert_eq!(server.figures().sessions_open, 200);
+    assert_eq!(server.metrics().sessions_open, 200);
     // Half of them end as they should, half are gone in the middle of a call.
     for (index, mut wire) in wires.into_iter().enumerate() {
         match index % 2 {
@@ -418,6 +420,6 @@ async fn two_hundred_pipes_leave_nothing() {
             }
         }
     }
-    common::until("no session is left", || server.figures().sessions_open == 0).await;
+    common::until("no session is left", || server.metrics().sessions_open == 0).await;
     common::until("no task is left", || alive() <= before).await;
 }

@@ -19,7 +19,7 @@ use crate::{
     node::{Joining, Node, Spec},
 };
 
-/// How often each query is asked; the median is told.
+/// How often each query is asked; the median is reported.
 const RUNS: usize = 15;
 /// How many rows the table of small queries has.
 const SMALL: usize = 100_000;
@@ -108,11 +108,13 @@ impl Network {
     }
 
     /// Stores so many rows, half of them on each operator, and waits until all of them are seen.
-    pub(super) fn load(&self, rows: usize) -> Result<()> {
+    pub(super) fn load(&self, rows: usize) -> Result<Vec<u64>> {
+        let mut files = Vec::new();
         for (operator, rows) in self.operators.iter().zip([0..rows / 2, rows / 2..rows]) {
-            rows::load(operator.bound.http, rows)?;
+            files.extend(rows::load_in_order(operator.bound.http, rows)?);
         }
-        self.wait_for(rows)
+        self.wait_for(rows)?;
+        Ok(files)
     }
 
     /// Waits until the query node sees all of the rows.

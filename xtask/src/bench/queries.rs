@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{interrupt, node::Node};
 
-/// How often each query is asked; the median is told.
+/// How often each query is asked; the median is reported.
 pub(super) const RUNS: usize = 15;
 
 /// What is asked. `{t}` is the table.

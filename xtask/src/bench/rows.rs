@@ -1,6 +1,11 @@
 //! The rows that are sent, queried and streamed: those of EdgeLake's captures, with more devices.
 
-use std::{fmt::Write, net::SocketAddr, thread};
+use std::{
+    fmt::Write,
+    net::SocketAddr,
+    thread,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -15,6 +20,9 @@ const DEVICES: usize = 1_000;
 /// How many rows a request has when rows are only there to be queried.
 const LOAD_BATCH: usize = 10_000;
 const LOADERS: usize = 2;
+/// How long no file may change for a node to be quiet, and how long that is waited for.
+const QUIET: Duration = Duration::from_secs(5);
+const QUIET_WAIT_MAX: Duration = Duration::from_secs(120);
 
 /// A JSON list of rows.
 pub(super) fn json(rows: std::ops::Range<usize>) -> String {
@@ -46,20 +54,53 @@ pub(super) fn put(connection: &Connection, rows: std::ops::Range<usize>) -> Vec<
     connection.request("PUT /", &headers, &json(rows))
 }
 
-/// Stores so many rows, and has them settle into Parquet files.
+/// Stores so many rows, and flushes them to Parquet files.
 pub(super) fn load(address: SocketAddr, rows: std::ops::Range<usize>) -> Result<()> {
+    load_with(address, rows, LOADERS)
+}
+
+/// The same in the order of the rows, and then waits until no file changes any more: two nodes that were
+/// loaded so have the same files, and the same query reads as much on both. Returns the files' rows.
+pub(super) fn load_in_order(address: SocketAddr, rows: std::ops::Range<usize>) -> Result<Vec<u64>> {
+    load_with(address, rows, 1)?;
+    let mut connection = Connection::open(address)?;
+    let (begin, mut files, mut since) = (Instant::now(), Vec::new(), Instant::now());
+    while since.elapsed() < QUIET && begin.elapsed() < QUIET_WAIT_MAX {
+        interrupt::check()?;
+        let now = partitions(&mut connection)?;
+        if now != files {
+            (files, since) = (now, Instant::now());
+        }
+        thread::sleep(QUIET / 10);
+    }
+    Ok(files)
+}
+
+/// How many rows each file of the table has.
+fn partitions(connection: &mut Connection) -> Result<Vec<u64>> {
+    let command =
+        format!("get partitions where dbms = {DBMS} and table = {TABLE} and format = json");
+    let request = connection.request("GET /", &[("command", &command)], "");
+    let answer: Value = serde_json::from_str(&connection.ask(&request)?)?;
+    let partitions = answer.as_array().into_iter().flatten();
+    let mut rows: Vec<u64> = partitions.filter_map(|one| one.get("rows")?.as_u64()).collect();
+    rows.sort_unstable();
+    Ok(rows)
+}
+
+fn load_with(address: SocketAddr, rows: std::ops::Range<usize>, loaders: usize) -> Result<()> {
     let starts: Vec<usize> = rows.clone().step_by(LOAD_BATCH).collect();
     thread::scope(|scope| -> Result<()> {
         let one = |first: usize| {
             let mut connection = Connection::open(address)?;
-            for &start in starts.iter().skip(first).step_by(LOADERS) {
+            for &start in starts.iter().skip(first).step_by(loaders) {
                 interrupt::check()?;
                 let request = put(&connection, start..(start + LOAD_BATCH).min(rows.end));
                 connection.ask(&request)?;
             }
             Ok::<_, anyhow::Error>(())
         };
-        let loaders: Vec<_> = (0..LOADERS).map(|first| scope.spawn(move || one(first))).collect();
+        let loaders: Vec<_> = (0..loaders).map(|first| scope.spawn(move || one(first))).collect();
         for loader in loaders {
             loader.join().ok().context("a thread that stores rows failed")??;
         }

@@ -46,7 +46,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    install::ensure(&install::CURL)?;
+    for tool in [install::CURL, install::PYTHON] {
+        install::ensure(&tool)?;
+    }
     let binary = match &args.binary {
         Some(binary) => std::path::absolute(binary)?,
         None => cargo::build_dev()?,
@@ -132,6 +134,8 @@ fn one(stage: &mut Stage<'_>, step: &Step, verbose: bool) -> Result<()> {
             stage.stop();
             Ok(())
         }
+        Action::Example { name, program, text } => stage.example(name, program, text),
+        Action::Packages { list, packages } => stage.install(list, packages),
         Action::Skip { reason } => {
             if verbose {
                 println!("     not run: {reason}");

@@ -5,7 +5,8 @@
 //! |---|---|
 //! | `console` | each line after `$ ` is a command; the lines below it are what it prints |
 //! | `sh` | each line is a command that must succeed |
-//! | any other | nothing, unless a directive says otherwise |
+//! | `json`, `toml` | it must be that |
+//! | any other | an error, unless a directive says what it is: no block goes unnoticed |
 //!
 //! A directive is a comment, which readers do not see, on the line before the block:
 //!
@@ -15,8 +16,10 @@
 //! | `<!-- guide: server until TEXT -->` | each command goes on running; the next step waits until it prints `TEXT` |
 //! | `<!-- guide: retry -->` | a command that only reads is repeated until it prints what the page says |
 //! | `<!-- guide: fails -->` | the commands must fail |
+//! | `<!-- guide: packages NAME -->` | the block installs packages of Python: those that `xtask/clients/python/NAME.txt` pins |
+//! | `<!-- guide: example NAME as PROGRAM -->` | the block is the example `NAME` of clap-serve, and on the path as `PROGRAM` |
 //! | `<!-- guide: skip REASON -->` | the block is not run |
-//! | `<!-- guide: tested by FILE -->` | the page has nothing to run: a test reads it |
+//! | `<!-- guide: tested by FILE -->` | a test reads the page: it takes the blocks that are no commands |
 //! | `<!-- guide: stop -->` | the servers of the page end here |
 //! | `<!-- guide: hidden` … `-->` | the lines between are commands that the page does not show |
 
@@ -43,6 +46,17 @@ pub(crate) enum Action {
     },
     Write {
         file: String,
+        text: String,
+    },
+    /// Packages of Python, which the pinned list of that name has, are there from here on.
+    Packages {
+        list: String,
+        packages: Vec<String>,
+    },
+    /// A program whose source is an example of clap-serve.
+    Example {
+        name: String,
+        program: String,
         text: String,
     },
     /// The servers that are running end.
@@ -74,6 +88,11 @@ enum Directive {
     Server(String),
     Retry,
     Fails,
+    Packages(String),
+    Example {
+        name: String,
+        program: String,
+    },
     Skip(String),
 }
 
@@ -81,6 +100,7 @@ enum Directive {
 pub(crate) fn steps(text: &str) -> Result<Vec<Step>> {
     let mut steps = Vec::new();
     let mut directive = Directive::None;
+    let mut is_tested = false;
     let mut lines = text.lines().enumerate();
     while let Some((index, line)) = lines.next() {
         let number = index + 1;
@@ -89,6 +109,7 @@ pub(crate) fn steps(text: &str) -> Result<Vec<Step>> {
             match comment.strip_suffix("-->").map(str::trim) {
                 Some("stop") => steps.push(Step { line: number, action: Action::Stop }),
                 Some(words) if words.starts_with("tested by ") => {
+                    is_tested = true;
                     steps
                         .push(Step { line: number, action: Action::Skip { reason: words.into() } });
                 }
@@ -107,7 +128,12 @@ pub(crate) fn steps(text: &str) -> Result<Vec<Step>> {
                 .take_while(|(_, line)| !line.trim_start().starts_with("```"))
                 .map(|(index, line)| (index, line.get(indent..).unwrap_or_default()))
                 .collect();
-            steps.extend(read_block(number, fence, &block, &std::mem::take(&mut directive))?);
+            let taken = std::mem::take(&mut directive);
+            match read_block(number, fence, &block, &taken)? {
+                Some(read) => steps.extend(read),
+                None if is_tested => {}
+                None => bail!("line {number}: no directive says what this block is"),
+            }
         } else if !line.trim().is_empty() && !matches!(directive, Directive::None) {
             bail!("line {number}: a directive is followed by its block");
         }
@@ -127,31 +153,59 @@ fn read_directive(words: &str) -> Result<Directive> {
         ),
         "retry" => Directive::Retry,
         "fails" => Directive::Fails,
+        "packages" => Directive::Packages(needed()?),
+        "example" => {
+            let (name, program) =
+                rest.split_once(" as ").context("expected \"example NAME as PROGRAM\"")?;
+            Directive::Example { name: name.to_owned(), program: program.to_owned() }
+        }
         "skip" => Directive::Skip(needed()?),
         _ => bail!("no directive \"{name}\""),
     })
 }
 
+/// The steps of a block; nothing when it is of a kind that is not known.
 fn read_block(
     number: usize,
     fence: &str,
     block: &[(usize, &str)],
     directive: &Directive,
-) -> Result<Vec<Step>> {
-    let one = |action| Ok(vec![Step { line: number, action }]);
+) -> Result<Option<Vec<Step>>> {
+    let one = |action| Ok(Some(vec![Step { line: number, action }]));
+    let text = || block.iter().map(|(_, line)| format!("{line}\n")).collect::<String>();
     match directive {
         Directive::Skip(reason) => return one(Action::Skip { reason: reason.clone() }),
-        Directive::File(file) => {
-            let text = block.iter().map(|(_, line)| format!("{line}\n")).collect();
-            return one(Action::Write { file: file.clone(), text });
+        Directive::File(file) => return one(Action::Write { file: file.clone(), text: text() }),
+        Directive::Example { name, program } => {
+            let (name, program) = (name.clone(), program.clone());
+            return one(Action::Example { name, program, text: text() });
+        }
+        Directive::Packages(list) => {
+            let packages = packages(&text()).with_context(|| format!("line {number}"))?;
+            return one(Action::Packages { list: list.clone(), packages });
         }
         _ => {}
     }
+    let place = || format!("line {number}: this is not {}", fence.trim());
     match fence.trim() {
-        "sh" => shell(block, directive),
-        "console" => console(block, directive),
-        _ => Ok(Vec::new()),
+        "sh" => shell(block, directive).map(Some),
+        "console" => console(block, directive).map(Some),
+        "json" => {
+            serde_json::from_str::<serde_json::Value>(&text()).with_context(place)?;
+            Ok(Some(Vec::new()))
+        }
+        "toml" => {
+            toml::from_str::<toml::Table>(&text()).with_context(place)?;
+            Ok(Some(Vec::new()))
+        }
+        _ => Ok(None),
     }
+}
+
+/// The packages that `pip install` is given.
+fn packages(text: &str) -> Result<Vec<String>> {
+    let words = text.trim().strip_prefix("pip install ").context("expected \"pip install …\"")?;
+    Ok(words.split_whitespace().map(str::to_owned).collect())
 }
 
 /// Commands without output: one a line, or more with `\` at the end.
@@ -224,12 +278,15 @@ mod tests {
     fn blocks_are_commands_output_and_files() {
         let page = "# Page\n\n```sh\n# a comment\none \\\n  two\nthree\n```\n\n\
                     ```console\n$ four\nfive\nsix\n$ seven\n```\n\n\
-                    <!-- guide: file a.yaml -->\n```yaml\na: 1\n```\n\n```json\n{}\n```\n";
+                    <!-- guide: file a.yaml -->\n```yaml\na: 1\n```\n\n```json\n{}\n```\n\
+                    <!-- guide: packages v2 -->\n```sh\npip install a b\n```\n";
         let output = |lines: &[&str]| Expect::Output {
             lines: lines.iter().map(|&line| line.to_owned()).collect(),
             retry: false,
         };
         let file = Action::Write { file: "a.yaml".to_owned(), text: "a: 1\n".to_owned() };
+        let packages = vec!["a".to_owned(), "b".to_owned()];
+        let installs = Action::Packages { list: "v2".to_owned(), packages };
         assert_eq!(
             steps(page).unwrap(),
             [
@@ -238,6 +295,7 @@ mod tests {
                 run(11, "four", output(&["five", "six"])),
                 run(14, "seven", output(&[])),
                 Step { line: 18, action: file },
+                Step { line: 26, action: installs },
             ]
         );
     }
@@ -275,8 +333,14 @@ mod tests {
             "<!-- guide: file -->\n```\n```\n",
             "```console\noutput first\n```\n",
             "<!-- guide: retry -->\n```sh\nx\n```\n",
+            "<!-- guide: packages v2 -->\n```sh\nnpm install x\n```\n",
+            "```json\n{ \"a\": }\n```\n",
+            "```toml\na = \n```\n",
+            "```\nwhat is this\n```\n",
         ] {
             assert!(steps(page).is_err(), "{page}");
         }
+        let tested = "<!-- guide: tested by lib.rs -->\n```rust\nfn f() {}\n```\n";
+        assert!(steps(tested).is_ok());
     }
 }

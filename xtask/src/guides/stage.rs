@@ -21,7 +21,7 @@ use rustix::{
 };
 use tempfile::TempDir;
 
-use crate::interrupt;
+use crate::{cargo, interrupt, packages};
 
 /// How long a command may take, or a server until it is ready, on a machine that is very busy.
 const COMMAND_MAX: Duration = Duration::from_secs(300);
@@ -113,6 +113,35 @@ impl<'a> Stage<'a> {
         let path = self.work().join(file);
         path.parent().map_or(Ok(()), fs::create_dir_all)?;
         fs::write(&path, text).with_context(|| format!("cannot write \"{file}\""))
+    }
+
+    /// Builds an example of clap-serve, whose source ends with what a page says, and has it on the path.
+    pub(crate) fn example(&self, name: &str, program: &str, text: &str) -> Result<()> {
+        let file = cargo::root().join("crates/clap-serve/examples").join(format!("{name}.rs"));
+        let source = fs::read_to_string(&file).with_context(|| format!("no example \"{name}\""))?;
+        if !source.ends_with(text) {
+            bail!("{} does not end with this block", file.display());
+        }
+        let built = cargo::build_example_of("clap-serve", name)?;
+        std::os::unix::fs::symlink(built, self.folder.path().join("bin").join(program))?;
+        Ok(())
+    }
+
+    /// Has packages of Python as of a pinned list, which must name them. The network of a page reaches
+    /// nobody else, so they are installed outside of it, once for all runs.
+    pub(crate) fn install(&mut self, list: &str, wanted: &[String]) -> Result<()> {
+        let file = cargo::root().join("xtask/clients/python").join(format!("{list}.txt"));
+        let pinned = fs::read_to_string(&file).with_context(|| format!("no list \"{list}\""))?;
+        let is_pinned =
+            |name: &String| pinned.lines().any(|line| line.starts_with(&format!("{name}==")));
+        if let Some(unknown) = wanted.iter().find(|name| !is_pinned(name)) {
+            bail!("\"{unknown}\" is not in {}", file.display());
+        }
+        let python = packages::python(&format!("clients-python-{list}"), &pinned)?;
+        let programs = python.parent().context("Python is in no folder")?.to_owned();
+        let path = env::join_paths([programs].into_iter().chain(env::split_paths(&self.path)))?;
+        self.path = path;
+        Ok(())
     }
 
     /// Runs a command to its end.

@@ -34,11 +34,12 @@ struct Differs {
 
 const HEAD: &str = "\
 <!-- Written by `cargo xtask docs` from xtask/replay/commands.toml and differences.toml. -->
-# Coming from EdgeLake
+# Differences from EdgeLake
 
-Edgemere reads EdgeLake's commands, REST forms and SQL, and answers in its forms. `cargo xtask replay` sends
-what was captured from a real EdgeLake network to Edgemere and compares every answer. This page lists what is
-not the same: the commands that do not exist, and the answers that differ on purpose.
+Edgemere understands EdgeLake's commands, REST forms and SQL, and replies in its formats. `cargo xtask replay` sends
+requests that were captured from a real EdgeLake network to Edgemere and compares every reply. This page lists the
+differences: the commands that do not exist, and the replies that differ on purpose. [Coming from
+EdgeLake](../guides/from-edgelake.md) describes how to move.
 ";
 
 /// The page.
@@ -51,7 +52,7 @@ pub(crate) fn page() -> Result<String> {
         let names: Vec<_> = commands.iter().map(|command| format!("`{command}`")).collect();
         page.push_str(&format!("\n### {title}\n\n{}\n\n{instead}\n", names.join(", ")));
     }
-    page.push_str("\n## Answers that differ\n\n");
+    page.push_str("\n## Replies that differ\n\n");
     for text in differences.general.iter().chain(commands.differs.iter().map(|one| &one.text)) {
         page.push_str(&format!("- {text}\n"));
     }

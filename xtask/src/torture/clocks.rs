@@ -1,5 +1,5 @@
-//! A wall clock that jumps, at a start and under a running node, with rules of retention: nothing that
-//! is young is dropped.
+//! The wall clock of one operator jumps, at a start and while it runs, with rules of retention: nothing
+//! that is young is dropped. The clocks of the other nodes are right, and all of them go on.
 
 use std::{
     fs,
@@ -14,11 +14,11 @@ use anyhow::{Context, Result, ensure};
 use super::{
     Run,
     ask::{self, Of, Refusal},
-    crowd::whole,
+    crowd::{HEALING, whole},
     dice::Dice,
-    member::{Member, Spec, Start},
+    member::{Member, Start},
     model::{self, Books, Library},
-    scene::{folder, keep},
+    scene::Scene,
     score::{Fault, Score},
 };
 
@@ -27,43 +27,46 @@ const SHIM: &str = include_str!("clock.c");
 const DAY: i64 = 86_400;
 /// How long a pass of retention gets after a start. Nothing depends on whether it comes.
 const PASS: Duration = Duration::from_millis(1500);
-/// How long a table that is whole may take to say so.
-const ANSWER: Duration = Duration::from_secs(20);
 
 pub(super) fn run(run: &Run, score: &Score) -> Result<()> {
-    let root = folder()?;
-    let clock = root.path().join("clock");
+    let mut scene = Scene::prepare(&run.setting, &[])?;
+    let clock = scene.root().join("clock");
     set(&clock, 0)?;
-    let library = match build(root.path()) {
+    let library = match build(&scene.root()) {
         Ok(library) => library,
         Err(error) => {
             score.note(format!("no clock was set wrong: {error:#}"));
             return Ok(());
         }
     };
-    let mut spec = Spec::new(&format!("c-{}", std::process::id()), "master,operator,query", None)?;
-    spec.env.push(("LD_PRELOAD".into(), library.into()));
-    spec.env.push(("TORTURE_CLOCK".into(), clock.clone().into()));
-    let mut member = Member::new(&run.setting, spec, root.path().join("c"))?;
-    member.must_start()?;
-    let mut books = prepare(&member)?;
+    let env = &mut scene.two.spec.env;
+    env.push(("LD_PRELOAD".into(), library.into()));
+    env.push(("TORTURE_CLOCK".into(), clock.clone().into()));
+    scene.begin()?;
+    let (operator, query) = (scene.two.http(), scene.query.http());
+    let mut books = prepare(&scene.two)?;
     let mut dice = Dice::of(run.seed, "clocks");
-    ensure!(is_shifted(&member, &clock)?, "the clock of the node cannot be set");
-    for index in 0..run.count(24, 4) {
-        let shift = DAY * pick_days(&mut dice, index);
-        let what = format!("jump {index}, by {} days", shift / DAY);
-        jump(&mut member, &clock, shift, index % 2 == 0, &mut books, score, &what)?;
-        for (table, books) in &books {
-            whole(score, member.http(), Of::Node, table, books, ANSWER)?;
+    ensure!(is_shifted(&scene.two, &clock)?, "the clock of the node cannot be set");
+    let crowd = scene.crowd(score, run.seed);
+    crowd.around(|| {
+        for index in 0..run.count(24, 4) {
+            let shift = DAY * pick_days(&mut dice, index);
+            let what = format!("jump {index}, by {} days", shift / DAY);
+            jump(&mut scene.two, &clock, shift, index % 2 == 0, &mut books, score, &what)?;
+            for (table, books) in &books {
+                whole(score, operator, Of::Node, table, books, HEALING)?;
+                whole(score, query, Of::Network, table, books, HEALING)?;
+            }
+            if !score.is_clean() {
+                // What was dropped is gone: there is nothing more to learn.
+                break;
+            }
         }
-        if !score.is_clean() {
-            // What was dropped is gone: there is nothing more to learn.
-            break;
-        }
-    }
-    member.end_now();
-    drop(member);
-    keep(root, score);
+        Ok(())
+    })?;
+    crowd.settle()?;
+    scene.revive(score, "jumps of a clock")?;
+    scene.end(score);
     Ok(())
 }
 

@@ -28,13 +28,16 @@ use super::{
 const BATCHES_MAX: usize = 60;
 /// How long a writer waits between its batches: modest, since machines are shared.
 const PAUSE: Duration = Duration::from_millis(25);
+/// How long a writer waits for an operator that does not take the first rows of a further table: it may
+/// be down, or its disk full.
+const INTRODUCING: Duration = Duration::from_secs(10);
 /// How long the network may take until it knows a table, or is whole again.
 pub(super) const HEALING: Duration = Duration::from_secs(120);
 
 /// Writers, readers and agents of a network.
 pub(super) struct Crowd<'a> {
     score: &'a Score,
-    operators: [SocketAddr; 2],
+    operators: Vec<SocketAddr>,
     query: SocketAddr,
     pub(super) library: Mutex<Library>,
     /// The tables that the whole network is known to know.
@@ -47,13 +50,13 @@ pub(super) struct Crowd<'a> {
 impl<'a> Crowd<'a> {
     pub(super) fn new(
         score: &'a Score,
-        operators: [SocketAddr; 2],
+        operators: &[SocketAddr],
         query: SocketAddr,
         seed: u64,
     ) -> Self {
         Self {
             score,
-            operators,
+            operators: operators.to_vec(),
             query,
             library: Mutex::default(),
             known: Mutex::default(),
@@ -65,7 +68,7 @@ impl<'a> Crowd<'a> {
 
     /// Does something while all of them are at work.
     pub(super) fn around<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        self.with_writers(2, work)
+        self.with_writers(self.operators.len(), work)
     }
 
     /// The same with writers of the first operator alone, while the other is not itself: what an impostor
@@ -76,7 +79,7 @@ impl<'a> Crowd<'a> {
 
     fn with_writers<T>(&self, writers: usize, work: impl FnOnce() -> Result<T>) -> Result<T> {
         self.introduce("w0")?;
-        let may_introduce = writers > 1;
+        let may_introduce = writers == self.operators.len();
         let result = thread::scope(|scope| {
             let writers: Vec<_> = (0..writers)
                 .map(|index| scope.spawn(move || self.write(index, may_introduce)))
@@ -102,11 +105,13 @@ impl<'a> Crowd<'a> {
         !self.is_over.load(Ordering::SeqCst)
     }
 
-    /// Makes a table on both operators, and waits until the network answers for both.
+    /// Makes a table on the operators, and waits until the network answers for all of them. Only the first
+    /// table must be on each of them.
     pub(super) fn introduce(&self, table: &str) -> Result<()> {
-        for operator in self.operators {
+        let most = if locked(&self.known).is_empty() { HEALING } else { INTRODUCING };
+        for &operator in &self.operators {
             let batch = self.batches.fetch_add(1, Ordering::SeqCst);
-            until(HEALING, || Ok(self.store(operator, table, batch)))?;
+            until(most, || Ok(self.store(operator, table, batch)))?;
         }
         let mut last = String::new();
         let is_known = until(HEALING, || {
@@ -121,7 +126,7 @@ impl<'a> Crowd<'a> {
             locked(&self.known).push(table.to_owned());
         } else {
             let what =
-                format!("table \"{table}\" of two operators is not whole in {HEALING:?}: {last}");
+                format!("table \"{table}\" of the crowd is not whole in {HEALING:?}: {last}");
             self.score.violation(Fault::Short, what);
         }
         Ok(())
@@ -166,7 +171,7 @@ impl<'a> Crowd<'a> {
             let is_full = locked(&self.library)
                 .get(table)
                 .is_some_and(|books| books.sent.len() > BATCHES_MAX);
-            // A new table is made on both operators, so only while both are themselves.
+            // A new table is made on all operators, so only while all are themselves.
             if is_full && !may_introduce {
                 return;
             }

@@ -1,9 +1,10 @@
-//! A disk that fills up, on a small file system in memory: writes are refused, all else goes on, and
-//! nothing that was acknowledged is lost.
+//! The disk of one operator fills up, on a small file system in memory: writes are refused, all else goes
+//! on, and nothing that was acknowledged is lost.
 
 use std::{
     fs::{self, File},
     io::Write,
+    net::SocketAddr,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -14,9 +15,9 @@ use super::{
     Run,
     ask::{self, DBMS, Of},
     crowd::{HEALING, whole},
-    member::{Member, Spec, Start},
+    member::{Member, Start},
     model::{self, Books},
-    scene::{folder, keep, until},
+    scene::{Scene, until},
     score::{Fault, Score},
 };
 
@@ -29,31 +30,41 @@ const LEFT_KIB: [u64; 12] =
 const SPARE: &str = "spare";
 
 pub(super) fn run(run: &Run, score: &Score) -> Result<()> {
-    let root = folder()?;
-    let disk = match Disk::mount(&root.path().join("disk")) {
+    let mut scene = Scene::prepare(&run.setting, &[])?;
+    let disk = match Disk::mount(&scene.root().join("disk")) {
         Ok(disk) => disk,
         Err(error) => {
             score.note(format!("no disk was filled: {error:#}"));
             return Ok(());
         }
     };
-    let spec = Spec::new(&format!("d-{}", std::process::id()), "master,operator,query", None)?;
-    let mut member = Member::new(&run.setting, spec, root.path().join("d"))?;
-    member.data = disk.path.join("data");
-    member.must_start()?;
-    let mut writer = Writer { books: Books::default(), score, batch: 0 };
+    scene.two.data = disk.path.join("data");
+    scene.begin()?;
+    let crowd = scene.crowd(score, run.seed);
+    crowd.around(|| fill_up(run, &mut scene, &disk, score))?;
+    crowd.settle()?;
+    scene.members().into_iter().for_each(Member::end_now);
+    drop(disk);
+    scene.end(score);
+    Ok(())
+}
+
+/// Takes the operator's disk away step by step, and gives it back.
+fn fill_up(run: &Run, scene: &mut Scene, disk: &Disk, score: &Score) -> Result<()> {
+    let (query, member) = (scene.query.http(), &mut scene.two);
+    let mut writer = Writer { books: Books::default(), score, batch: 0, query };
     let spare = model::csv(0);
     let _ = ask::put(member.http(), SPARE, &spare, "spare");
     let _ = ask::command(member.http(), &format!("flush buffers where dbms = {DBMS}"));
-    writer.write(&member, run.count(20, 8));
+    writer.write(member, run.count(20, 8));
     for (step, left) in LEFT_KIB.into_iter().enumerate() {
         crate::interrupt::check()?;
         disk.leave(left << 10)?;
-        fill(&mut member, &mut writer, run.count(25, 8), left)?;
+        fill(member, &mut writer, run.count(25, 8), left)?;
         if run.is_short && step % 3 != 2 {
             continue;
         }
-        restart(&mut member, score, left)?;
+        restart(member, score, left)?;
     }
     if let Some(told) = member.died()? {
         score.violation(Fault::Died, format!("{told}, on a full disk"));
@@ -68,15 +79,12 @@ pub(super) fn run(run: &Run, score: &Score) -> Result<()> {
     if !member.is_up() {
         member.must_start()?;
     }
-    let is_open = until(HEALING, || Ok(writer.write(&member, 1) > 0))?;
+    let is_open = until(HEALING, || Ok(writer.write(member, 1) > 0))?;
     if !is_open {
         score.violation(Fault::Died, "the disk has room again, and no row is taken");
     }
     whole(score, member.http(), Of::Node, TABLE, &writer.books, HEALING)?;
-    member.end_now();
-    drop((member, disk));
-    keep(root, score);
-    Ok(())
+    whole(score, query, Of::Network, TABLE, &writer.books, HEALING)
 }
 
 const TABLE: &str = "t";
@@ -86,6 +94,7 @@ struct Writer<'a> {
     books: Books,
     score: &'a Score,
     batch: u64,
+    query: SocketAddr,
 }
 
 impl Writer<'_> {
@@ -119,7 +128,8 @@ fn fill(member: &mut Member, writer: &mut Writer<'_>, batches: u64, left_kib: u6
         score.violation(Fault::Died, format!("{told}, with {left_kib} KiB left on the disk"));
         member.must_start()?;
     }
-    whole(score, member.http(), Of::Node, TABLE, &writer.books, HEALING)
+    whole(score, member.http(), Of::Node, TABLE, &writer.books, HEALING)?;
+    whole(score, writer.query, Of::Network, TABLE, &writer.books, HEALING)
 }
 
 /// A node starts again whatever is left.

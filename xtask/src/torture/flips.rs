@@ -1,8 +1,9 @@
-//! Single bits flipped in every kind of file of a data folder, while a node is down and while it runs.
-//! What it answers then is what it answered before, or an error: never something else.
+//! Single bits flipped in every kind of file of an operator's data folder, while it is down and while it
+//! runs. What it and the network answer then is what they answered before, or an error: never something
+//! else. The other nodes go on, with their writers, readers and agents.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     path::{Path, PathBuf},
     thread,
@@ -15,11 +16,11 @@ use serde_json::{Value, json};
 use super::{
     Run,
     ask::{self, Answer, Of, Refusal},
-    crowd::whole,
+    crowd::{HEALING, whole},
     dice::Dice,
-    member::{Member, Spec, Start, copy_folder, restore_folder},
+    member::{Start, copy_folder, restore_folder},
     model::{self, Books},
-    scene::{folder, keep, until},
+    scene::{Scene, until},
     score::{Fault, Score, shortened},
 };
 
@@ -38,38 +39,41 @@ fn statements(table: &str) -> [String; 4] {
     ]
 }
 
-/// A node with tables, its folder as it was when all was well, and what it answered then.
+/// A network whose second operator has tables, that operator's folder as it was when all was well, and what
+/// was answered then.
 struct Victim {
-    member: Member,
+    scene: Scene,
     pristine: PathBuf,
     tables: Vec<String>,
     answers: BTreeMap<String, Vec<Vec<Value>>>,
     policies: String,
+    /// The kinds of files, other than Parquet, in which a bit was flipped.
+    kinds: BTreeSet<String>,
 }
 
 pub(super) fn run(run: &Run, score: &Score) -> Result<()> {
-    let root = folder()?;
     let mut dice = Dice::of(run.seed, "flips");
-    let mut victim = prepare(run, root.path(), score)?;
-    let rounds = run.count(9, 2);
-    for round in 0..rounds {
-        rows(&mut victim, &mut dice, score, round)?;
-    }
-    for index in 0..run.count(260, 24) {
-        other(&mut victim, &mut dice, score, index)?;
-    }
-    jobs(&mut victim, &mut dice, score, run.count(100, 12))?;
-    victim.member.end_now();
-    drop(victim);
-    keep(root, score);
+    let mut victim = prepare(run, score)?;
+    let crowd = victim.scene.crowd_of_first(score, run.seed);
+    crowd.around(|| {
+        for round in 0..run.count(9, 2) {
+            rows(&mut victim, &mut dice, score, round)?;
+        }
+        for index in 0..run.count(300, 24) {
+            other(&mut victim, &mut dice, score, index)?;
+        }
+        jobs(&mut victim, &mut dice, score, run.count(120, 12))
+    })?;
+    crowd.settle()?;
+    let kinds: Vec<&str> = victim.kinds.iter().map(String::as_str).collect();
+    score.note(format!("bits were flipped in Parquet files, kept rows, {}", kinds.join(", ")));
+    victim.scene.end(score);
     Ok(())
 }
 
-fn prepare(run: &Run, root: &Path, score: &Score) -> Result<Victim> {
-    let spec = Spec::new(&format!("f-{}", std::process::id()), "master,operator,query", None)?;
-    let mut member = Member::new(&run.setting, spec, root.join("f"))?;
-    member.must_start()?;
-    let node = member.http();
+fn prepare(run: &Run, score: &Score) -> Result<Victim> {
+    let mut scene = Scene::start(&run.setting)?;
+    let node = scene.two.http();
     let tables: Vec<String> = (0..run.count(42, 14)).map(|index| format!("f{index}")).collect();
     for table in &tables {
         let mut books = Books::default();
@@ -85,23 +89,36 @@ fn prepare(run: &Run, root: &Path, score: &Score) -> Result<Victim> {
         books.acknowledged = books.sent.clone();
         whole(score, node, Of::Node, table, &books, Duration::from_secs(60))?;
     }
-    for index in 0..20 {
-        let policy = json!({ "device": { "name": format!("pump{index}"), "serial": index * 7 } });
-        ask::command(node, &format!("blockchain push {policy}")).map_err(failed)?;
-    }
     let mut answers = BTreeMap::new();
     for statement in tables.iter().flat_map(|table| statements(table)) {
         let answer = ask::sql(node, Of::Node, &statement).map_err(failed)?;
         answers.insert(statement, answer.rows);
     }
-    let policies = ask::command(node, POLICIES).map_err(failed)?;
-    member.stop()?;
-    let pristine = root.join("pristine");
-    copy_folder(&member.data, &pristine)?;
-    Ok(Victim { member, pristine, tables, answers, policies })
+    let policies = push(&scene)?;
+    scene.two.stop()?;
+    let pristine = scene.root().join("pristine");
+    copy_folder(&scene.two.data, &pristine)?;
+    Ok(Victim { scene, pristine, tables, answers, policies, kinds: BTreeSet::new() })
 }
 
 const POLICIES: &str = "blockchain get device";
+
+/// Has the master take policies, and gives them as the operator tells them once it has all.
+fn push(scene: &Scene) -> Result<String> {
+    for index in 0..POLICIES_COUNT {
+        let policy = json!({ "device": { "name": format!("pump{index}."), "serial": index * 7 } });
+        ask::command(scene.master.http(), &format!("blockchain push {policy}")).map_err(failed)?;
+    }
+    let mut policies = String::new();
+    let has_all = until(HEALING, || {
+        policies = ask::command(scene.two.http(), POLICIES).map_err(failed)?;
+        Ok((0..POLICIES_COUNT).all(|index| policies.contains(&format!("\"pump{index}.\""))))
+    })?;
+    anyhow::ensure!(has_all, "an operator does not get the master's policies");
+    Ok(policies)
+}
+
+const POLICIES_COUNT: u64 = 20;
 
 /// Where bits were flipped, by table.
 type Flips = BTreeMap<String, String>;
@@ -111,9 +128,19 @@ fn failed(refusal: Refusal) -> anyhow::Error {
 }
 
 impl Victim {
-    /// Asks everything about some tables, and counts the answers.
+    /// Ends the operator and puts its folder back to what it was, as a restored backup does, which the network
+    /// takes only on request.
+    fn restore(&mut self) -> Result<()> {
+        let two = &mut self.scene.two;
+        two.end_now();
+        restore_folder(&self.pristine, &two.data)?;
+        let accept = format!("accept operator {}", two.spec.name);
+        ask::command(self.scene.master.http(), &accept).map_err(failed).map(drop)
+    }
+
+    /// Asks everything about some tables, of the operator and one thing of the network, and counts the answers.
     fn ask(&mut self, tables: &[String], score: &Score, flips: &Flips, after: &str) -> Result<()> {
-        let node = self.member.http();
+        let (node, query) = (self.scene.two.http(), self.scene.query.http());
         for (table, statement) in
             tables.iter().flat_map(|table| statements(table).map(|statement| (table, statement)))
         {
@@ -121,11 +148,16 @@ impl Victim {
             let expected = self.answers.get(&statement).context("nobody asked that before")?;
             let told = flips.get(table).map(String::as_str).unwrap_or_default();
             judge(score, answer, expected, &format!("{statement}, after {after} {told}"));
+            if statement.contains("count(*)") {
+                let answer = ask::sql(query, Of::Network, &statement);
+                let asked = format!("{statement}, of the network, after {after} {told}");
+                judge(score, answer, expected, &asked);
+            }
         }
-        if let Some(told) = self.member.died()? {
+        if let Some(told) = self.scene.two.died()? {
             score.violation(Fault::Died, format!("{told}, after {after}"));
-            restore_folder(&self.pristine, &self.member.data)?;
-            self.member.must_start()?;
+            self.restore()?;
+            self.scene.two.must_start()?;
         }
         Ok(())
     }
@@ -154,11 +186,10 @@ fn differing<'a>(
 
 /// One flip in a Parquet file of every table while the node is down, and one while it runs.
 fn rows(victim: &mut Victim, dice: &mut Dice, score: &Score, round: u64) -> Result<()> {
-    victim.member.end_now();
-    restore_folder(&victim.pristine, &victim.member.data)?;
+    victim.restore()?;
     let tables = victim.tables.clone();
     let mut told = flip_each(victim, &tables, dice, score)?;
-    match victim.member.start()? {
+    match victim.scene.two.start()? {
         Start::Ready => {}
         Start::Refused(log) => {
             // One damaged file must not keep all the others from being asked.
@@ -176,7 +207,7 @@ fn rows(victim: &mut Victim, dice: &mut Dice, score: &Score, round: u64) -> Resu
     if round % 3 == 2 {
         // Compaction must not make damage permanent.
         let _ = ask::command(
-            victim.member.http(),
+            victim.scene.two.http(),
             &format!("flush buffers where dbms = {}", ask::DBMS),
         );
         thread::sleep(COMPACTION);
@@ -191,7 +222,7 @@ fn rows(victim: &mut Victim, dice: &mut Dice, score: &Score, round: u64) -> Resu
 /// Flips one bit in a file of each table, and says where.
 fn flip_each(victim: &Victim, tables: &[String], dice: &mut Dice, score: &Score) -> Result<Flips> {
     let mut told = Flips::new();
-    let files = files(&victim.member.data)?;
+    let files = files(&victim.scene.two.data)?;
     for table in tables {
         let of_table = |file: &&PathBuf| {
             file.components().any(|part| part.as_os_str() == table.as_str()) && is_parquet(file)
@@ -207,10 +238,9 @@ fn flip_each(victim: &Victim, tables: &[String], dice: &mut Dice, score: &Score)
 
 /// One flip in any other file, and a start.
 fn other(victim: &mut Victim, dice: &mut Dice, score: &Score, index: u64) -> Result<()> {
-    victim.member.end_now();
-    restore_folder(&victim.pristine, &victim.member.data)?;
+    victim.restore()?;
     let mut kinds: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
-    for file in files(&victim.member.data)?.into_iter().filter(|file| !is_parquet(file)) {
+    for file in files(&victim.scene.two.data)?.into_iter().filter(|file| !is_parquet(file)) {
         if fs::metadata(&file)?.len() > 0 {
             kinds.entry(name_of(&file)).or_default().push(file);
         }
@@ -220,8 +250,9 @@ fn other(victim: &mut Victim, dice: &mut Dice, score: &Score, index: u64) -> Res
     let Some(file) = dice.pick(files) else { return Ok(()) };
     let bit = flip(file, dice)?;
     score.tried();
+    victim.kinds.insert(kind.clone());
     let what = format!("flip {index}, of bit {bit} of {kind}");
-    match victim.member.start()? {
+    match victim.scene.two.start()? {
         Start::Ready => {
             let tables: Vec<String> = dice.pick(&victim.tables).into_iter().cloned().collect();
             victim.ask(&tables, score, &Flips::new(), &what)?;
@@ -239,9 +270,9 @@ fn other(victim: &mut Victim, dice: &mut Dice, score: &Score, index: u64) -> Res
 
 /// The policies are what they were, or the log names the damaged file.
 fn policies(victim: &Victim, score: &Score, kind: &str, what: &str) {
-    match ask::command(victim.member.http(), POLICIES) {
+    match ask::command(victim.scene.two.http(), POLICIES) {
         Ok(text) if text == victim.policies => score.right(),
-        Ok(_) if names(&victim.member.log_tail(), kind) => score.refused(),
+        Ok(_) if names(&victim.scene.two.log_text(), kind) => score.refused(),
         Ok(text) => {
             let what = format!(
                 "{what}: other policies, and nothing in the log: {}",
@@ -260,11 +291,10 @@ fn names(log: &str, file: &str) -> bool {
 
 /// Flips in the kept rows of a job, while the node runs.
 fn jobs(victim: &mut Victim, dice: &mut Dice, score: &Score, flips: u64) -> Result<()> {
-    victim.member.end_now();
-    restore_folder(&victim.pristine, &victim.member.data)?;
-    victim.member.must_start()?;
-    let node = victim.member.http();
-    let before = files(&victim.member.data)?;
+    victim.restore()?;
+    victim.scene.two.must_start()?;
+    let node = victim.scene.two.http();
+    let before = files(&victim.scene.two.data)?;
     let table = victim.tables.first().context("there is no table")?.clone();
     let [statement, ..] = statements(&table);
     let job = json!({ "dbms": ask::DBMS, "sql": statement }).to_string();
@@ -280,7 +310,7 @@ fn jobs(victim: &mut Victim, dice: &mut Dice, score: &Score, flips: u64) -> Resu
     let path = format!("/api/v1/jobs/{id}/rows?mode=batch");
     let expected = ask::get(node, &path).map_err(failed)?.text();
     let own: Vec<PathBuf> =
-        files(&victim.member.data)?.into_iter().filter(|file| !before.contains(file)).collect();
+        files(&victim.scene.two.data)?.into_iter().filter(|file| !before.contains(file)).collect();
     for index in 0..flips {
         let Some(file) = dice.pick(&own) else { break };
         let bytes = fs::read(file)?;
@@ -298,7 +328,7 @@ fn jobs(victim: &mut Victim, dice: &mut Dice, score: &Score, flips: u64) -> Resu
             }
             Err(_) => score.refused(),
         }
-        if let Some(told) = victim.member.died()? {
+        if let Some(told) = victim.scene.two.died()? {
             score.violation(Fault::Died, format!("{told}, after flip {index} in a job's rows"));
             return Ok(());
         }

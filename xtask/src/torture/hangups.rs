@@ -14,7 +14,7 @@ use anyhow::Result;
 use super::{
     Run,
     ask::{self, DBMS, Of},
-    crowd::{Crowd, HEALING, whole},
+    crowd::{HEALING, whole},
     dice::Dice,
     model::{self, Books, Found, Library},
     scene::{Scene, until},
@@ -33,7 +33,7 @@ pub(super) fn run(run: &Run, score: &Score) -> Result<()> {
     let mut scene = Scene::start(&run.setting)?;
     let nodes = [scene.one.http(), scene.two.http(), scene.query.http()];
     let [one, two, query] = nodes;
-    let crowd = Crowd::new(score, [one, two], query, run.seed);
+    let crowd = scene.crowd(score, run.seed);
     let library = Mutex::new(Library::new());
     let (writers, readers) = (run.count(600, 60), run.count(120, 24));
     crowd.around(|| {

@@ -6,7 +6,6 @@ use anyhow::Result;
 
 use super::{
     Run,
-    crowd::Crowd,
     dice::Dice,
     member::{Member, Start},
     scene::Scene,
@@ -16,8 +15,7 @@ use super::{
 pub(super) fn run(run: &Run, score: &Score) -> Result<()> {
     let kills = run.count(330, 16);
     let mut scene = Scene::start(&run.setting)?;
-    let crowd =
-        Crowd::new(score, [scene.one.http(), scene.two.http()], scene.query.http(), run.seed);
+    let crowd = scene.crowd(score, run.seed);
     let Scene { master, one, two, query, .. } = &mut scene;
     let shares =
         [(one, kills * 4 / 10), (two, kills * 4 / 10), (master, kills / 10), (query, kills / 10)];

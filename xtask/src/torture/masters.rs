@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{
     Run,
     ask::{self, Refusal},
-    crowd::{Crowd, HEALING},
+    crowd::HEALING,
     dice::Dice,
     member::{Member, Start, copy_folder, restore_folder},
     scene::{Scene, until},
@@ -30,8 +30,7 @@ enum Wrong {
 pub(super) fn run(run: &Run, score: &Score) -> Result<()> {
     let mut scene = Scene::start(&run.setting)?;
     let mut dice = Dice::of(run.seed, "masters");
-    let crowd =
-        Crowd::new(score, [scene.one.http(), scene.two.http()], scene.query.http(), run.seed);
+    let crowd = scene.crowd(score, run.seed);
     crowd.introduce("w0")?;
     let root = scene.root();
     let foreign = foreign(&mut scene, &root)?;

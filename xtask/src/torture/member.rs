@@ -274,9 +274,14 @@ impl Member {
         self.folder.join(format!("node-{}.log", self.starts))
     }
 
-    /// The end of what it said since its last start.
+    /// All that it said since its last start.
+    pub(super) fn log_text(&self) -> String {
+        fs::read_to_string(self.log()).unwrap_or_default()
+    }
+
+    /// The end of that.
     pub(super) fn log_tail(&self) -> String {
-        let log = fs::read_to_string(self.log()).unwrap_or_default();
+        let log = self.log_text();
         let lines: Vec<&str> = log.lines().collect();
         lines.get(lines.len().saturating_sub(6)..).unwrap_or_default().join(" / ")
     }

@@ -80,6 +80,8 @@ impl Run {
 struct Part {
     name: &'static str,
     about: &'static str,
+    /// How much of it is tried at least, unless the run is a short one.
+    least: u64,
     run: fn(&Run, &Score) -> Result<()>,
 }
 
@@ -87,15 +89,46 @@ const PARTS: &[Part] = &[
     Part {
         name: "requests",
         about: "hostile requests over every door, nodes under a memory limit",
+        least: 500,
         run: requests::run,
     },
-    Part { name: "flips", about: "bits flipped in every kind of file", run: flips::run },
-    Part { name: "kills", about: "kill -9 of operators, master and query node", run: kills::run },
-    Part { name: "hangups", about: "writers and readers who hang up", run: hangups::run },
-    Part { name: "clocks", about: "a wall clock that jumps, with retention", run: clocks::run },
-    Part { name: "disk", about: "a disk that fills up", run: disk::run },
-    Part { name: "masters", about: "wrong masters at the right address", run: masters::run },
-    Part { name: "operators", about: "wiped, older and foreign operators", run: operators::run },
+    Part {
+        name: "flips",
+        about: "bits flipped in every kind of file",
+        least: 1000,
+        run: flips::run,
+    },
+    Part {
+        name: "kills",
+        about: "kill -9 of operators, master and query node",
+        least: 300,
+        run: kills::run,
+    },
+    Part {
+        name: "hangups",
+        about: "writers and readers who hang up",
+        least: 300,
+        run: hangups::run,
+    },
+    Part {
+        name: "clocks",
+        about: "a wall clock that jumps, with retention",
+        least: 24,
+        run: clocks::run,
+    },
+    Part { name: "disk", about: "a disk that fills up", least: 300, run: disk::run },
+    Part {
+        name: "masters",
+        about: "wrong masters at the right address",
+        least: 9,
+        run: masters::run,
+    },
+    Part {
+        name: "operators",
+        about: "wiped, older and foreign operators",
+        least: 12,
+        run: operators::run,
+    },
 ];
 
 /// The seed of the short form, so that a change is judged by what it changed.
@@ -137,6 +170,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         println!("\n-- {}: {}", part.name, part.about);
         let (begin, score) = (Instant::now(), Score::default());
         (part.run)(&run, &score)?;
+        let (tried, least) = (score.tries(), part.least);
+        if !run.is_short && score.is_clean() && tried < least {
+            score.note(format!("{tried} of the {least} that there should be were tried"));
+        }
         lines.push(Line { part: part.name, about: part.about, time: begin.elapsed(), score });
     }
     let table = score::table(&lines);

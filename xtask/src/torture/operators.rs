@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use super::{
     Run,
     ask::{self, DBMS, Of},
-    crowd::{Crowd, HEALING, judge, whole},
+    crowd::{HEALING, judge, whole},
     member::{Member, Start, copy_folder, restore_folder},
     model::{self, Books},
     scene::{Scene, until},
@@ -47,8 +47,7 @@ pub(super) fn run(run: &Run, score: &Score) -> Result<()> {
 }
 
 fn one(scene: &mut Scene, wrong: Wrong, run: &Run, score: &Score, what: &str) -> Result<()> {
-    let crowd =
-        Crowd::new(score, [scene.one.http(), scene.two.http()], scene.query.http(), run.seed);
+    let crowd = scene.crowd(score, run.seed);
     crowd.introduce("o")?;
     let older = scene.root().join("older");
     scene.two.stop()?;

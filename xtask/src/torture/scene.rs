@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use tempfile::TempDir;
 
 use super::{
+    crowd::Crowd,
     member::{Member, Setting, Spec},
     score::{Fault, Score},
 };
@@ -31,6 +32,13 @@ impl Scene {
 
     /// The same with flags for all of them.
     pub(super) fn start_with(setting: &Setting, flags: &[&str]) -> Result<Self> {
+        let mut scene = Self::prepare(setting, flags)?;
+        scene.begin()?;
+        Ok(scene)
+    }
+
+    /// All nodes, down, for a part that changes one of them before it starts.
+    pub(super) fn prepare(setting: &Setting, flags: &[&str]) -> Result<Self> {
         let root = folder()?;
         let id = std::process::id();
         let member = |name: &str, role, master| {
@@ -42,9 +50,22 @@ impl Scene {
         let at = Some(master.spec.network);
         let (one, two) = (member("one", "operator", at)?, member("two", "operator", at)?);
         let query = member("q", "query", at)?;
-        let mut scene = Self { master, one, two, query, root: Some(root) };
-        scene.members().into_iter().try_for_each(Member::must_start)?;
-        Ok(scene)
+        Ok(Self { master, one, two, query, root: Some(root) })
+    }
+
+    /// Starts all nodes.
+    pub(super) fn begin(&mut self) -> Result<()> {
+        self.members().into_iter().try_for_each(Member::must_start)
+    }
+
+    /// Writers of both operators, and those who ask the query node.
+    pub(super) fn crowd<'a>(&self, score: &'a Score, seed: u64) -> Crowd<'a> {
+        Crowd::new(score, &[self.one.http(), self.two.http()], self.query.http(), seed)
+    }
+
+    /// The same without a writer of the second operator, whose folder is put back to what it was.
+    pub(super) fn crowd_of_first<'a>(&self, score: &'a Score, seed: u64) -> Crowd<'a> {
+        Crowd::new(score, &[self.one.http()], self.query.http(), seed)
     }
 
     pub(super) fn members(&mut self) -> [&mut Member; 4] {

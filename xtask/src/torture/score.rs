@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-/// How many violations of one part are told in full.
+/// How many violations of one part are reported in full.
 const TOLD_MAX: usize = 12;
 
 /// What must never be.
@@ -38,6 +38,7 @@ pub(super) struct Score {
     tried: AtomicU64,
     right: AtomicU64,
     refused: AtomicU64,
+    stops: Mutex<Vec<Duration>>,
     violations: Mutex<Vec<Violation>>,
     notes: Mutex<Vec<String>>,
 }
@@ -56,6 +57,20 @@ impl Score {
     /// An honest error, or an answer that names what is missing.
     pub(super) fn refused(&self) {
         self.refused.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Work ended so long after it was to end: at its deadline, or when it was cancelled.
+    pub(super) fn stopped(&self, late: Duration) {
+        locked(&self.stops).push(late);
+    }
+
+    /// How late the latest end was, of how many; nothing where nothing had to be stopped.
+    fn latest_stop(&self) -> String {
+        let stops = locked(&self.stops);
+        match stops.iter().max() {
+            Some(latest) => format!("{:.2} s of {}", latest.as_secs_f64(), stops.len()),
+            None => "–".to_owned(),
+        }
     }
 
     pub(super) fn violation(&self, fault: Fault, what: impl Into<String>) {
@@ -97,8 +112,8 @@ const FAULTS: [Fault; 4] = [Fault::Lost, Fault::Wrong, Fault::Short, Fault::Died
 /// The table of a run, in Markdown, which is easy enough to read on a terminal.
 pub(super) fn table(lines: &[Line]) -> String {
     let mut text = String::from(
-        "| part | what | tried | right | refused | lost | wrong | short but \"complete\" | died | seconds |\n\
-         |---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+        "| part | what | tried | right | refused | lost | wrong | short but \"complete\" | died | latest stop | seconds |\n\
+         |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     for Line { part, about, time, score } in lines {
         let counts = FAULTS.map(|fault| score.count(fault).to_string()).join(" | ");
@@ -107,8 +122,9 @@ pub(super) fn table(lines: &[Line]) -> String {
         // Writing to a text does not fail.
         let _ = writeln!(
             text,
-            "| `{part}` | {about} | {} | {right} | {refused} | {counts} | {:.0} |",
+            "| `{part}` | {about} | {} | {right} | {refused} | {counts} | {} | {:.0} |",
             score.tries(),
+            score.latest_stop(),
             time.as_secs_f64(),
         );
     }
@@ -161,11 +177,15 @@ mod tests {
         score.right();
         score.refused();
         score.violation(Fault::Short, "1 of 2");
+        assert_eq!(score.latest_stop(), "–");
+        for ms in [250, 1250, 500] {
+            score.stopped(Duration::from_millis(ms));
+        }
         let line = Line { part: "kills", about: "kill -9", time: Duration::from_secs(2), score };
         assert!(!line.score.is_clean());
         let text = table(std::slice::from_ref(&line));
         assert!(
-            text.ends_with("| `kills` | kill -9 | 3 | 1 | 1 | 0 | 0 | 1 | 0 | 2 |\n"),
+            text.ends_with("| `kills` | kill -9 | 3 | 1 | 1 | 0 | 0 | 1 | 0 | 1.25 s of 3 | 2 |\n"),
             "{text}"
         );
         let told = told(&[line], 9);

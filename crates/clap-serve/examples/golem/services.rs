@@ -35,13 +35,13 @@ const LINE_BYTES_MAX: u64 = 64 * 1024;
 const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// How many headers a request may have.
 const HEADERS_MAX: usize = 100;
-/// How long who asks may stay silent.
+/// How long a client may stay silent.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
 /// The kind of record that has an oplog.
 const WORKERS: &str = "workers";
 const OPLOGS: &str = "oplogs";
 
-/// A status and what is told with it.
+/// A status and its message.
 type Reply = (u16, Value);
 
 /// Serves in the working folder until the program is ended.
@@ -54,7 +54,7 @@ pub(crate) fn run(port: u16) -> Result<Value, String> {
     for stream in listener.incoming().flatten() {
         let services = Arc::clone(&services);
         thread::spawn(move || {
-            // Who asks and goes away is not missed.
+            // A client that disconnects is not missed.
             let _ = serve(&stream, &services);
         });
     }

@@ -1,30 +1,30 @@
-//! The arguments of a call on their way to a command line: checked, written as words, and parsed again
-//! by clap itself, which proves that the words mean what was given and nothing else.
+//! From the arguments of a call to a command line: validated, written as an argv, and parsed by clap, which
+//! verifies that the argv means the arguments of the call and nothing else.
 
-mod given;
-mod proof;
+mod arguments;
+mod argv;
 #[cfg(test)]
-mod properties;
-mod words;
+mod tests;
+mod verify;
 
 use clap::ArgMatches;
 use serde_json::{Map, Value};
 
 use crate::tree::Leaf;
 
-/// A call that may run.
+/// A verified call.
 #[derive(Debug)]
-pub(crate) struct Ready {
-    /// The words after the program's name.
-    pub(crate) words: Vec<String>,
-    /// What clap reads in them.
+pub(crate) struct ParsedCall {
+    /// The argv after the program's name.
+    pub(crate) argv: Vec<String>,
+    /// The argv, parsed by clap.
     pub(crate) matches: ArgMatches,
 }
 
-/// Makes a call of a command out of arguments; or says, for a model, all that is wrong with them.
-pub(crate) fn ready(leaf: &Leaf, arguments: &Map<String, Value>) -> Result<Ready, String> {
-    let given = given::check(leaf, arguments)?;
-    let words = words::words(leaf, &given);
-    let matches = proof::parse(leaf, &words, &given)?;
-    Ok(Ready { words, matches })
+/// Turns arguments into a call of a command; or lists, for a model, all problems.
+pub(crate) fn parse(leaf: &Leaf, arguments: &Map<String, Value>) -> Result<ParsedCall, String> {
+    let arguments = arguments::check(leaf, arguments)?;
+    let argv = argv::argv(leaf, &arguments);
+    let matches = verify::parse(leaf, &argv, &arguments)?;
+    Ok(ParsedCall { argv, matches })
 }

@@ -1,14 +1,13 @@
-//! Addresses of files, their names for people, and what they are.
+//! URIs of files, their display names and media types.
 
 use std::path::{Component, Path, Prefix};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 
-/// What stands in an address as it is: what RFC 3986 leaves to everybody. So no client finds another
-/// way to write it.
+/// The unreserved characters of RFC 3986. No client normalizes them, so a URI has one form.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The address of a folder, without a slash at its end.
+/// The URI of a folder, without a slash at the end.
 pub(super) fn of_folder(path: &Path) -> String {
     let mut uri = String::from("file://");
     for part in path.components() {
@@ -28,14 +27,14 @@ pub(super) fn of_folder(path: &Path) -> String {
     uri
 }
 
-/// The address of what has this name, in a folder with this address.
+/// The URI of an entry of a folder.
 pub(super) fn within(folder: &str, name: &str) -> String {
     let mut uri = format!("{folder}/");
     uri.extend(percent_encode(name.as_bytes(), ENCODED));
     uri
 }
 
-/// The names in a part of an address, when it is written as [`within`] writes it and no other way.
+/// The names in a part of a URI, if it is exactly as [`within`] writes it.
 pub(super) fn names(path: &str) -> Option<Vec<String>> {
     path.split('/').map(name).collect()
 }
@@ -46,7 +45,7 @@ fn name(part: &str) -> Option<String> {
     (is_name(&name) && written == part).then_some(name)
 }
 
-/// Whether it is the name of one entry of a folder.
+/// Whether it is the name of a single entry.
 fn is_name(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     let first = parts.next();
@@ -54,7 +53,7 @@ fn is_name(name: &str) -> bool {
     is_one && !name.contains(['/', '\0'])
 }
 
-/// A name for people and models, on one line whatever is in it.
+/// A name on one line, for people and models.
 pub(super) fn shown(name: &str) -> String {
     let mut shown = String::with_capacity(name.len());
     for char in name.chars() {
@@ -66,7 +65,7 @@ pub(super) fn shown(name: &str) -> String {
     shown
 }
 
-/// What a file is, by the end of its name, when that says it.
+/// The media type of a file by its extension, if it is known.
 pub(super) fn mime_type(name: &str) -> Option<&'static str> {
     let (_, extension) = name.rsplit_once('.')?;
     Some(match extension.to_ascii_lowercase().as_str() {

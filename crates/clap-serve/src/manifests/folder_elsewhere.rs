@@ -1,5 +1,5 @@
-//! Folders where the system has no files relative to an open folder. Links are left out, as far as can
-//! be seen before a file is opened.
+//! Folders on systems without `openat`. Links are skipped, as far as this can be checked before a file is
+//! opened.
 
 use std::{
     fs::{self, File},
@@ -11,12 +11,12 @@ use std::{
 #[derive(Debug)]
 pub(super) struct Folder(PathBuf);
 
-/// What an entry of a folder is.
+/// The type of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     File,
     Folder,
-    /// Known of every entry here, but not everywhere.
+    /// Every entry has a known type here.
     #[expect(dead_code, reason = "other systems have it")]
     Unknown,
 }
@@ -30,12 +30,12 @@ impl Folder {
         }
     }
 
-    /// The folder of this name in it.
+    /// A folder in this folder.
     pub(super) fn folder(&self, name: &str) -> io::Result<Self> {
         Self::open(&self.0.join(name))
     }
 
-    /// The file of this name in it: a regular one.
+    /// A regular file in this folder.
     pub(super) fn file(&self, name: &str) -> io::Result<File> {
         let path = self.0.join(name);
         match path.symlink_metadata()?.is_file() {
@@ -44,8 +44,7 @@ impl Folder {
         }
     }
 
-    /// At most so many entries, with how many there were, that have a name of text and are files or
-    /// folders.
+    /// Entries with UTF-8 names that are files or folders, up to a limit, and the number of entries read.
     pub(super) fn entries(&self, max: usize) -> io::Result<(Vec<(String, Kind)>, usize)> {
         let (mut entries, mut count) = (Vec::new(), 0);
         for entry in fs::read_dir(&self.0)?.take(max) {
@@ -64,7 +63,7 @@ impl Folder {
     }
 }
 
-/// Whether anybody can put a file there, as far as is known.
+/// Whether every user can create files there, as far as is known.
 pub(super) fn is_everybodys(_: &Path) -> bool {
     false
 }

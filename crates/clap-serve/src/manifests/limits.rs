@@ -1,23 +1,23 @@
-//! What looking for manifests may cost.
+//! Limits of a search for manifests.
 
 use std::time::Duration;
 
-/// What looking for manifests may cost.
+/// Limits of a search for manifests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManifestLimits {
-    /// How many folders lie between the folder itself and a file below it.
+    /// The depth of folders below the folder itself.
     pub depth_max: usize,
-    /// How many of the folders above are looked at.
+    /// The number of folders above it.
     pub parents_max: usize,
-    /// How many files are listed.
+    /// The number of files listed.
     pub files_max: usize,
-    /// How many folders are looked at.
+    /// The number of folders searched.
     pub folders_max: usize,
-    /// How many entries all these folders have. In one that has more, some are not seen.
+    /// The number of entries in all folders. Further entries are not seen.
     pub entries_max: usize,
-    /// The length of a file that can be read.
+    /// The size of a file that can be read.
     pub file_bytes_max: u64,
-    /// How often is looked for changes. Where looking takes long it is done more rarely.
+    /// The interval of searches for changes. It is longer where a search takes long.
     pub look_every: Duration,
 }
 

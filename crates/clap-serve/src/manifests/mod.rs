@@ -1,4 +1,4 @@
-//! Files around the working folder as resources: what a project says of itself, for who works on it.
+//! Files around the working directory as resources: the manifests of a project, for agents that work on it.
 //!
 //! ```no_run
 //! use clap_serve::manifests::Manifests;
@@ -6,34 +6,33 @@
 //!
 //! # async fn example(server: &mcp_serve::Server) -> Result<(), Box<dyn std::error::Error>> {
 //! let manifests = Manifests::around(".", ["golem.yaml", "golem-*.yaml"])?;
-//! server.offer(Catalog::new().resources(manifests.clone()));
-//! let _watching = manifests.watch(server).await; // tells clients what changes, until it is dropped
+//! server.publish(Catalog::new().resources(manifests.clone()));
+//! let _watching = manifests.watch(server).await; // notifies clients of changes, until it is dropped
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! # What is found
+//! # Which files are found
 //!
-//! Files with a fitting name, in this order:
+//! Files whose name matches, in this order:
 //!
 //! 1. in the folder itself;
-//! 2. in the folders below it, by path. Left out are hidden folders, `node_modules` and `target`;
-//! 3. in the folders above it, from near to far, but not in what else these hold. The last one is
-//!    the home folder. A folder that everybody may write to, such as `/tmp`, ends the way up, because
-//!    a manifest there could be anybody's.
+//! 2. in the folders below it, by path, except hidden folders, `node_modules` and `target`;
+//! 3. in the folders above it, nearest first, without their other subfolders. The last one is the home
+//!    folder. A folder that every user can write to, such as `/tmp`, ends the search, because a manifest
+//!    there could be anybody's.
 //!
-//! # What can be read
+//! # Which files can be read
 //!
-//! Exactly that, by exactly the address that is listed. Below the folder no symbolic link is
-//! followed, neither to a file nor to a folder, also not one that is put there at the moment of
-//! reading: each part of a path is opened in the folder that was opened before, and what counts is
-//! what was opened. A file that a link points to is listed under its own name, when it has one that
-//! fits. Pipes, sockets and devices are no manifests. What cannot be opened is not listed either.
+//! Exactly these, by exactly the URI that is listed. Below the folder no symbolic link is followed, to a file
+//! or to a folder, not even one that is created during a read: each component of a path is opened relative
+//! to the open folder before it. A file behind a link is listed under its own name, if that matches. Pipes,
+//! sockets and devices are not manifests. Files that cannot be opened are not listed.
 //!
-//! Where the system is no Unix, links are left out as far as can be seen before a file is opened, and no
-//! folder counts as everybody's: offer only folders there in which nobody else writes.
+//! On systems other than Unix, links are skipped as far as this can be checked before a file is opened, and no
+//! folder counts as writable by every user: serve only folders there that nobody else can write to.
 //!
-//! The limits on how many are found cut the list, from far to near, and not what can be read.
+//! The limits on the search shorten the list, farthest files first, but not what can be read.
 
 mod address;
 mod error;
@@ -55,34 +54,35 @@ mod tests;
 use std::{
     io::{ErrorKind, Read},
     path::{Component, Path},
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::Instant,
 };
 
 use mcp_serve::{BoxFuture, Context, Fault, Link, ResourceContent, Resources, Server};
+use parking_lot::Mutex;
 
 use self::{address::mime_type, rules::Rules, walk::Walked, watch::Seen};
 pub use self::{error::ManifestError, limits::ManifestLimits, watch::Watching};
 
-/// The manifest files around a folder. Clones are the same source.
+/// The manifests around a folder. Clones are handles to the same source.
 #[derive(Clone, Debug)]
 pub struct Manifests(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     rules: Arc<Rules>,
-    /// The last walk. Who holds it walks: there is one at a time.
+    /// The last search. The lock allows one search at a time.
     walked: Arc<tokio::sync::Mutex<Option<Arc<Walked>>>>,
     seen: Mutex<Seen>,
     view: Option<View>,
 }
 
-/// What is shown of a file, by its name and its text; none when nothing of it is to be shown.
+/// Filters the content of a file, by its name and text. None withholds the file's content.
 pub type View = fn(&str, &str) -> Option<String>;
 
 impl Manifests {
-    /// Files with a name like one of these, around this folder. In a pattern `*` stands for any
-    /// text and `?` for one character; a name that begins with a dot fits only a pattern that does.
+    /// Files around a folder whose name matches one of the patterns. In a pattern `*` is any text and `?` one
+    /// character; a name that begins with a dot matches only a pattern that does.
     pub fn around(
         folder: impl AsRef<Path>,
         patterns: impl IntoIterator<Item = impl AsRef<str>>,
@@ -90,18 +90,17 @@ impl Manifests {
         Ok(Self::of(Rules::new(folder.as_ref(), patterns)?))
     }
 
-    /// The same with other limits, and nobody watching.
+    /// The same with other limits, and without a watcher.
     #[must_use]
     pub fn within(self, limits: ManifestLimits) -> Self {
         Self::of(self.0.rules.within(limits))
     }
 
-    /// Tells the server's clients when the list differs, and subscribers when a file does, until
-    /// the guard is dropped. The files are looked at every [`ManifestLimits::look_every`], also
-    /// where nothing tells of changes, as on network drives, and only while there are clients.
+    /// Notifies the server's clients when the list changes, and subscribers when a file changes, until the
+    /// guard is dropped. It polls every [`ManifestLimits::look_every`], which also works on network drives, and
+    /// only while there are clients.
     ///
-    /// It returns when it has looked once: await it before clients are let in, and no change that
-    /// comes after what a client was shown is missed.
+    /// It returns after the first search: await it before clients connect, so that no change is missed.
     pub async fn watch(&self, server: &Server) -> Watching {
         watch::watch(self.clone(), server.clone()).await
     }
@@ -111,8 +110,7 @@ impl Manifests {
         Self(Arc::new(Inner { rules: Arc::new(rules), walked, seen, view: None }))
     }
 
-    /// The same with what is shown of each file, which is all of it otherwise. Files that are no text are
-    /// then not shown.
+    /// The same with a filter for the content of files. Binary files are then withheld.
     #[must_use]
     pub fn viewed(self, view: View) -> Self {
         let (walked, seen) = Default::default();
@@ -120,7 +118,7 @@ impl Manifests {
         Self(Arc::new(Inner { rules, walked, seen, view: Some(view) }))
     }
 
-    /// What there is now. Who asks while somebody walks shares the next walk with all who wait.
+    /// The current manifests. Callers that wait for a search share the next one.
     async fn walk(&self) -> Result<Arc<Walked>, Fault> {
         let asked = Instant::now();
         let mut last = Arc::clone(&self.0.walked).lock_owned().await;
@@ -128,7 +126,7 @@ impl Manifests {
             return Ok(Arc::clone(walked));
         }
         let manifests = self.clone();
-        // The walk keeps the lock, also when nobody waits for it any more.
+        // The search holds the lock, even if its caller is gone.
         let walking = tokio::task::spawn_blocking(move || {
             let walked = Arc::new(walk::walk(&manifests.0.rules));
             manifests.seen().note(&walked);
@@ -173,11 +171,11 @@ impl Resources for Manifests {
     }
 }
 
-/// What is said of a file of which nothing is shown.
+/// The message for a file whose content is withheld.
 const WITHHELD: &str = "the file holds secrets, and is not shown";
 
-/// Opens a regular file below a folder, by a path from there. No link is followed on the way: neither the
-/// path nor a link in the folder leads out of it.
+/// Opens a regular file below a folder by a relative path. It follows no link, so neither the path nor a link
+/// leads out of the folder.
 pub fn open_below(folder: &Path, path: &Path) -> std::io::Result<std::fs::File> {
     let outside = || std::io::Error::new(ErrorKind::PermissionDenied, "it is not in the folder");
     let mut names = Vec::new();
@@ -196,7 +194,7 @@ pub fn open_below(folder: &Path, path: &Path) -> std::io::Result<std::fs::File> 
     folder.file(file)
 }
 
-/// What a file holds, when that is not too much.
+/// The content of a file, within the limit.
 fn read(file: std::fs::File, name: &str, bytes_max: u64) -> Result<Vec<u8>, Fault> {
     let failed = |error: std::io::Error| {
         Fault::internal(format!("\"{name}\" could not be read to its end: {}", error.kind()))
@@ -204,7 +202,7 @@ fn read(file: std::fs::File, name: &str, bytes_max: u64) -> Result<Vec<u8>, Faul
     let mut bytes = Vec::new();
     let size = file.metadata().map_err(failed)?.len();
     if size <= bytes_max {
-        // It may grow while it is read.
+        // The file may grow during the read.
         file.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
     }
     let size = size.max(bytes.len() as u64);

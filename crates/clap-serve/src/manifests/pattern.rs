@@ -1,9 +1,9 @@
-//! Patterns for the name of a file: `*` and `?`, as a shell has them.
+//! Patterns of file names: `*` and `?`, as in a shell.
 
 use super::ManifestError;
 use crate::glob;
 
-/// A pattern for the name of a file.
+/// A pattern of file names.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern(String);
 
@@ -16,7 +16,7 @@ impl Pattern {
         }
     }
 
-    /// Whether a name fits. A dot at the beginning hides a file: only a dot fits it.
+    /// Whether a name matches. A leading dot hides a file: it must be matched by a dot.
     pub(super) fn fits(&self, name: &str) -> bool {
         let is_hidden = name.starts_with('.');
         (!is_hidden || self.0.starts_with('.')) && glob::fits(&self.0, name)
@@ -77,7 +77,7 @@ mod tests {
         assert!(!fit(&format!("{}b", "*a".repeat(100)), &"a".repeat(250)));
     }
 
-    /// What a pattern means, said shortly and slowly.
+    /// The meaning of a pattern, as a simple and slow reference.
     fn means(pattern: &[char], name: &[char]) -> bool {
         match (pattern, name) {
             ([], name) => name.is_empty(),

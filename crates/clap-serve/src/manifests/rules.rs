@@ -1,4 +1,4 @@
-//! What counts as a manifest and where: the same for who looks for them and for who reads one.
+//! Which files are manifests, and where: the same rules for searches and reads.
 
 use std::{
     env,
@@ -14,32 +14,32 @@ use super::{
     pattern::Pattern,
 };
 
-/// Folders that hold what others made.
+/// Folders of generated files.
 const NOT_ENTERED: &[&str] = &["node_modules", "target"];
 
-/// What counts as a manifest, and where.
+/// Which files are manifests, and where.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
     pub(super) root: Arc<Located>,
-    /// The folders above, from near to far.
+    /// The folders above, nearest first.
     parents: Vec<Arc<Located>>,
     patterns: Vec<Pattern>,
     pub(super) limits: ManifestLimits,
 }
 
-/// A folder with its address.
+/// A folder with its URI.
 #[derive(Debug)]
 pub(super) struct Located {
     pub(super) path: PathBuf,
     uri: String,
 }
 
-/// Where a manifest is, or could be.
+/// The location of a manifest.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
-    /// In the folder itself, or below: the names of the folders on the way, then its own.
+    /// In the folder or below it: the names of the folders on the way, then its own.
     Below(Vec<String>, String),
-    /// In the folder so many steps above.
+    /// In the folder this many levels above.
     Above(usize, String),
 }
 
@@ -67,23 +67,23 @@ impl Rules {
         Self { limits, ..self.clone() }
     }
 
-    /// Whether a file of this name is a manifest.
+    /// Whether a file with this name is a manifest.
     pub(super) fn is_manifest(&self, name: &str) -> bool {
         self.patterns.iter().any(|pattern| pattern.fits(name))
     }
 
-    /// Whether a folder of this name may hold manifests.
+    /// Whether a folder with this name is searched.
     pub(super) fn is_entered(&self, name: &str) -> bool {
         !name.starts_with('.') && !NOT_ENTERED.contains(&name)
     }
 
-    /// The folders above that are looked at, from near to far.
+    /// The folders above that are searched, nearest first.
     pub(super) fn parents(&self) -> &[Arc<Located>] {
         let count = self.parents.len().min(self.limits.parents_max);
         self.parents.get(..count).unwrap_or_default()
     }
 
-    /// Where the manifest with this address would be, when there may be one.
+    /// The location of the manifest with this URI, if there may be one.
     pub(super) fn place(&self, uri: &str) -> Option<Place> {
         let place = match self.root.inner(uri) {
             Some(inner) => {
@@ -121,14 +121,14 @@ impl Located {
         Arc::new(Self { path, uri })
     }
 
-    /// What follows the address of this folder, in one of something in it.
+    /// The rest of a URI after that of this folder.
     fn inner<'a>(&self, uri: &'a str) -> Option<&'a str> {
         uri.strip_prefix(self.uri.as_str())?.strip_prefix('/')
     }
 }
 
 impl Place {
-    /// The path from the folder, as it is shown.
+    /// The path from the folder, for display.
     pub(super) fn name(&self) -> String {
         let path = match self {
             Self::Below(folders, name) => {
@@ -151,7 +151,7 @@ impl Place {
         })
     }
 
-    /// The file, when there is one: opened step by step, so that nothing leads elsewhere.
+    /// Opens the file, if it exists, one component at a time, so that no link leads elsewhere.
     pub(super) fn open(&self, rules: &Rules) -> io::Result<File> {
         match self {
             Self::Below(folders, name) => {
@@ -167,7 +167,7 @@ impl Place {
 
 /// The folder that these names lead to.
 pub(super) fn descend(root: &Folder, folders: &[String]) -> io::Result<Folder> {
-    // A folder's own name for itself: the same one, opened once more.
+    // `.` opens the same folder again.
     let mut folder = root.folder(".")?;
     for name in folders {
         folder = folder.folder(name)?;
@@ -175,7 +175,7 @@ pub(super) fn descend(root: &Folder, folders: &[String]) -> io::Result<Folder> {
     Ok(folder)
 }
 
-/// The folders above one, from near to far: up to the home folder, and not where everybody may write.
+/// The folders above a folder, nearest first: up to the home folder or one that every user can write to.
 fn parents(folder: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let mut parents = Vec::new();
     for (below, parent) in folder.ancestors().zip(folder.ancestors().skip(1)) {

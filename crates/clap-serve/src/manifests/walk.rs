@@ -1,4 +1,4 @@
-//! Looking for manifests: near folders first, so that limits cut off what is far.
+//! The search for manifests: nearest folders first, so that limits cut off the farthest.
 
 use std::{
     collections::VecDeque,
@@ -16,21 +16,21 @@ use super::{
     rules::{Place, Rules, descend},
 };
 
-/// A file that was changed in this time is looked into. Longer than from one look to the next.
+/// A file that was modified within this time is hashed. Longer than the interval of searches.
 const JUST_NOW: Duration = Duration::from_secs(120);
 
-/// What a walk found.
+/// The result of a search.
 #[derive(Debug)]
 pub(super) struct Walked {
     pub(super) begun: Instant,
     pub(super) took: Duration,
-    /// In the order in which they are listed.
+    /// In the order of the list.
     pub(super) found: Vec<Found>,
     /// Whether a limit ended it.
     pub(super) is_cut: bool,
 }
 
-/// A manifest that there is.
+/// A manifest that was found.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) uri: String,
@@ -38,12 +38,12 @@ pub(super) struct Found {
     pub(super) stamp: Stamp,
 }
 
-/// How a file looked.
+/// The state of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     about: About,
-    /// Of what it holds, when it was changed just now: clocks of file systems stand still for some
-    /// moments, so that a file can change once more and look the same.
+    /// The hash of its content, if it was modified just now: file systems have coarse clocks, so that a file can
+    /// change again without a new time.
     hash: Option<u64>,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Stamp {
 struct About {
     size: u64,
     modified: Option<SystemTime>,
-    /// Which file it is, and when anything about it changed, which nobody can set back.
+    /// The inode and its change time, which nobody can set back.
     #[cfg(unix)]
     identity: (u64, u64, i64, i64),
 }
@@ -69,14 +69,14 @@ impl Found {
 impl Stamp {
     fn of(file: File, bytes_max: u64) -> Option<Self> {
         let about = About::of(&file.metadata().ok()?);
-        // What will have been changed, by the clock of another machine, was changed just now too.
+        // A modification time in the future, by another machine's clock, counts as just now.
         let age = about.modified.and_then(|at| at.elapsed().ok());
         let is_new = age.is_none_or(|age| age < JUST_NOW);
         let hash = if is_new { hash(file, bytes_max).ok() } else { None };
         Some(Self { about, hash })
     }
 
-    /// Whether the file may hold something else than when it looked like this.
+    /// Whether the file may have another content than in that state.
     pub(super) fn may_differ(&self, before: &Self) -> bool {
         let is_other_text = self.hash.zip(before.hash).is_some_and(|(one, other)| one != other);
         self.about != before.about || is_other_text
@@ -104,11 +104,11 @@ fn hash(file: File, bytes_max: u64) -> io::Result<u64> {
     Ok(hasher.finish())
 }
 
-/// Looks for manifests. It takes as long as the disk does: not for the threads that serve.
+/// Searches for manifests. It blocks on the disk: not for the threads of the runtime.
 pub(super) fn walk(rules: &Rules) -> Walked {
     let begun = Instant::now();
     let mut walk = Walk::new(rules);
-    // What is above is little, and is not to be cut off by what is below.
+    // The folders above are few, and are not to be cut off by those below.
     let mut above = Vec::new();
     for (index, parent) in rules.parents().iter().enumerate() {
         if let Ok(folder) = Folder::open(&parent.path) {
@@ -122,7 +122,7 @@ pub(super) fn walk(rules: &Rules) -> Walked {
     Walked { begun, found: found.collect(), is_cut: walk.is_cut, took: begun.elapsed() }
 }
 
-/// A walk, and what it may still spend.
+/// A search and its remaining budget.
 struct Walk<'a> {
     rules: &'a Rules,
     files_left: usize,
@@ -143,7 +143,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The folder itself and what is below it, level by level.
+    /// The folder itself and those below it, level by level.
     fn below(&mut self) -> Vec<(Place, Found)> {
         let mut all = Vec::new();
         let root = match Folder::open(&self.rules.root.path) {
@@ -172,8 +172,7 @@ impl<'a> Walk<'a> {
         all
     }
 
-    /// The names of what may be manifests in a folder, and of folders that may hold some, each in
-    /// their order.
+    /// The names of possible manifests in a folder, and of folders to search, each in order.
     fn look(&mut self, folder: &Folder) -> (Vec<String>, Vec<String>) {
         let (mut files, mut folders) = (Vec::new(), Vec::new());
         if self.folders_left == 0 || self.entries_left == 0 {
@@ -199,7 +198,7 @@ impl<'a> Walk<'a> {
         (files, folders)
     }
 
-    /// Those that are manifests, as many as there is room for.
+    /// Adds those that are manifests, within the limit.
     fn found(
         &mut self,
         folder: &Folder,

@@ -1,13 +1,13 @@
-//! Telling clients what changes. What differs is noted whenever somebody looks, so that nothing is
-//! missed between what one client was shown and the next look.
+//! Notifies clients of changes. Every search records the differences, so that no change is missed between what
+//! a client has seen and the next search.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{MutexGuard, PoisonError},
     time::Duration,
 };
 
 use mcp_serve::Server;
+use parking_lot::MutexGuard;
 use tokio::task::AbortHandle;
 
 use super::{
@@ -15,15 +15,15 @@ use super::{
     walk::{Stamp, Walked},
 };
 
-/// How much longer than a look the time to the next one is: looking takes at most a twentieth of a
+/// The minimum ratio of the interval to the duration of a search: a search takes at most a twentieth of a
 /// processor.
 const REST: u32 = 19;
-/// How long may be waited even where a look takes very long.
+/// The maximum interval, even if a search takes very long.
 const WAIT_MAX: Duration = Duration::from_secs(60);
-/// A look that takes as long as this is worth a line of the log.
+/// A search that takes this long is logged.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// Clients are told of changes, until this is dropped.
+/// Notifies clients of changes until it is dropped.
 #[derive(Debug)]
 #[must_use = "nobody is told of changes after it is dropped"]
 pub struct Watching(AbortHandle);
@@ -34,7 +34,7 @@ impl Drop for Watching {
     }
 }
 
-/// What was there at the last look, and what clients are to be told.
+/// The state at the last search, and the pending notifications.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub(super) is_watched: bool,
@@ -43,16 +43,16 @@ pub(super) struct Seen {
     changed: BTreeSet<String>,
 }
 
-/// What clients are to be told.
+/// The pending notifications.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Changes {
     pub(super) is_another_list: bool,
-    /// The addresses of files that hold something else, are new or gone.
+    /// The URIs of files that have changed, are new or gone.
     pub(super) changed: BTreeSet<String>,
 }
 
 impl Seen {
-    /// Compares with what was there before.
+    /// Compares with the state before.
     pub(super) fn note(&mut self, walked: &Walked) {
         if !self.is_watched {
             return;
@@ -79,11 +79,11 @@ impl Seen {
 
 impl Manifests {
     pub(super) fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.0.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.seen.lock()
     }
 }
 
-/// Begins to watch, with what is there now: what changes after this is told.
+/// Starts to watch, from the current state on.
 pub(super) async fn watch(manifests: Manifests, server: Server) -> Watching {
     manifests.seen().is_watched = true;
     let mut log = Log::default();
@@ -101,17 +101,17 @@ async fn look_again(manifests: Manifests, server: Server, mut wait: Duration, mu
     }
 }
 
-/// Looks once, and says when to look again.
+/// Searches once, and returns the time to the next search.
 async fn look(manifests: &Manifests, log: &mut Log) -> Duration {
     let every = manifests.0.rules.limits.look_every;
-    // It fails only while the runtime ends.
+    // It fails only during shutdown of the runtime.
     let Ok(walked) = manifests.walk().await else { return every };
     let wait = pause(every, walked.took);
     log.write(&walked, wait);
     wait
 }
 
-/// What has been said already, and is not said again at every look.
+/// What has been logged already, to be logged once.
 #[derive(Debug, Default)]
 struct Log {
     is_cut: bool,
@@ -135,10 +135,10 @@ impl Log {
     }
 }
 
-/// Who listens without a session counts too.
+/// Clients that listen without a session count too.
 pub(super) fn is_anybody_there(server: &Server) -> bool {
-    let figures = server.figures();
-    figures.sessions_open > 0 || figures.listeners_open > 0
+    let metrics = server.metrics();
+    metrics.sessions_open > 0 || metrics.listeners_open > 0
 }
 
 fn tell(server: &Server, changes: Changes) {
@@ -148,7 +148,7 @@ fn tell(server: &Server, changes: Changes) {
     changes.changed.iter().for_each(|uri| server.resource_updated(uri));
 }
 
-/// The time to the next look.
+/// The time to the next search.
 fn pause(every: Duration, took: Duration) -> Duration {
     every.max(took.saturating_mul(REST).min(WAIT_MAX))
 }

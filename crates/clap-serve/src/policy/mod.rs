@@ -1,4 +1,4 @@
-//! Which commands and arguments are offered: those that are declared harmless, and no others.
+//! The policy: which commands and arguments are offered. By default only those declared as harmless.
 
 mod pattern;
 
@@ -7,12 +7,12 @@ use serde::Deserialize;
 pub use self::pattern::Pattern;
 use crate::{Effect, Error};
 
-/// The words that lead to a command.
+/// The path of a command.
 pub(crate) type Path = Vec<String>;
 
-/// What is offered of a command line. By default only commands that declare [`Effect::Read`].
+/// What is offered of a command line. By default only commands with [`Effect::Read`].
 ///
-/// It is part of a program, or read from a file of its author:
+/// A policy is part of a program, or read from a file:
 ///
 /// ```
 /// let policy: clap_serve::Policy = serde_json::from_str(
@@ -23,19 +23,19 @@ pub(crate) type Path = Vec<String>;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
-    /// Commands that change nothing, beside those that declare it.
+    /// Commands that only read, in addition to those that declare it.
     pub read: Vec<Pattern>,
-    /// Commands that add or change something.
+    /// Commands that add or change data.
     pub write: Vec<Pattern>,
-    /// Commands whose changes may lose something.
+    /// Commands that may delete or overwrite data.
     pub destructive: Vec<Pattern>,
-    /// Commands that are never offered, nor is anything below them.
+    /// Commands that are never offered, with all subcommands.
     pub secret: Vec<Pattern>,
-    /// What is offered beside reading: effects; and when there are patterns, only what they are of.
+    /// What is offered besides reading: effects; and with patterns, only the commands that match.
     pub allow: Vec<Allow>,
-    /// What is not offered although it might be: commands with all below them, and arguments.
+    /// What is never offered: commands with all subcommands, and arguments.
     pub deny: Vec<Pattern>,
-    /// Nothing but these, of all that would be offered.
+    /// Offers only commands that match, out of all that would be offered.
     pub only: Option<Pattern>,
 }
 
@@ -43,14 +43,14 @@ pub struct Policy {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Allow {
-    /// Commands of this effect, and of milder ones.
+    /// Commands with this effect or a milder one.
     Effect(Effect),
-    /// Only these, among those whose effect is allowed.
+    /// Only commands that match, out of those whose effect is allowed.
     Only(Pattern),
 }
 
 impl Allow {
-    /// An effect if it is one, otherwise a pattern.
+    /// Parses an effect, or else a pattern.
     pub fn new(text: &str) -> Result<Self, Error> {
         match text.parse() {
             Ok(Effect::Secret) => Err(Error::AllowSecret),
@@ -69,8 +69,8 @@ impl TryFrom<String> for Allow {
 }
 
 impl Policy {
-    /// The effect of a command, which may be spelled in several ways: the gravest of those that it
-    /// declares or takes over from what it is below of, and of those that the policy gives it.
+    /// The effect of a command under all of its names: the gravest of those that it declares or inherits, and of
+    /// those that the policy assigns.
     pub(crate) fn effect(&self, paths: &[Path], declared: Option<Effect>) -> Option<Effect> {
         let given = [
             (Effect::Read, &self.read),
@@ -83,7 +83,7 @@ impl Policy {
         given.map(|(effect, _)| effect).chain(declared).chain(secret).max()
     }
 
-    /// The gravest effect of what is offered: reading, unless more is allowed.
+    /// The gravest effect that is offered: read, unless more is allowed.
     pub fn gravest(&self) -> Effect {
         let allowed = self.allow.iter().filter_map(|allow| match allow {
             Allow::Effect(effect) => Some(*effect),
@@ -92,12 +92,12 @@ impl Policy {
         allowed.max().unwrap_or(Effect::Read).min(Effect::Destructive)
     }
 
-    /// Whether a command of this effect is offered. One that nobody has declared is not.
+    /// Whether a command with this effect is offered. One without a declared effect is not.
     pub(crate) fn offers(&self, paths: &[Path], effect: Option<Effect>) -> bool {
         effect.is_some_and(|effect| effect <= self.gravest()) && self.considers(paths)
     }
 
-    /// Whether a command is offered when its effect is allowed.
+    /// Whether a command is offered, if its effect is allowed.
     pub(crate) fn considers(&self, paths: &[Path]) -> bool {
         let is_only = |only: &Pattern| paths.iter().any(|path| only.matches(path));
         self.is_among(paths)
@@ -120,7 +120,7 @@ impl Policy {
     }
 }
 
-/// Whether something is so for any of these patterns and any spelling of a command.
+/// Whether a predicate holds for any of the patterns and any name of a command.
 fn any(patterns: &[Pattern], paths: &[Path], is_so: impl Fn(&Pattern, &[String]) -> bool) -> bool {
     patterns.iter().any(|pattern| paths.iter().any(|path| is_so(pattern, path)))
 }
@@ -162,7 +162,7 @@ mod tests {
         assert!(offers(&all, "delete", Some(Effect::Destructive)));
         assert!(!offers(&all, "token", Some(Effect::Secret)));
         assert!(serde_json::from_value::<Policy>(json!({ "allow": ["secret"] })).is_err());
-        // Not even by hand.
+        // Not even if the field is set directly.
         let by_hand = Policy { allow: vec![Allow::Effect(Effect::Secret)], ..Policy::default() };
         assert!(!offers(&by_hand, "token", Some(Effect::Secret)));
     }

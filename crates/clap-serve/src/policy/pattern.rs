@@ -1,4 +1,4 @@
-//! Patterns of commands, `cloud token *`, and of their arguments, `deploy --force`.
+//! Patterns of commands, such as `cloud token *`, and of arguments, such as `deploy --force`.
 
 use std::str::FromStr;
 
@@ -6,12 +6,11 @@ use serde::Deserialize;
 
 use crate::{Error, glob};
 
-/// A pattern of command paths, and perhaps of their arguments.
+/// A pattern of command paths, or of arguments.
 ///
-/// Its words stand for the words of a path. In a word `*` is any text and `?` one character; a `*` alone is one word, and as
-/// the last one everything from there on, also nothing. A last word that begins with `-` is an
-/// argument's: then the pattern is of arguments and not of commands. Case does not matter, and `_`
-/// is `-`.
+/// Each word matches a word of a path. In a word `*` is any text and `?` one character; `*` alone matches one
+/// word, and at the end any number of words. If the last word begins with `-` the pattern matches arguments,
+/// not commands. Case is ignored, and `_` equals `-`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Pattern {
@@ -20,22 +19,22 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Whether it is of arguments.
+    /// Whether it matches arguments.
     pub(crate) fn is_of_arguments(&self) -> bool {
         self.argument.is_some()
     }
 
-    /// Whether it is of this command.
+    /// Whether it matches this command.
     pub(crate) fn matches(&self, path: &[String]) -> bool {
         self.argument.is_none() && self.matches_path(path)
     }
 
-    /// Whether it is of this command or of one that it is below of.
+    /// Whether it matches this command or one above it.
     pub(crate) fn covers(&self, path: &[String]) -> bool {
         (1..=path.len()).any(|length| self.matches(path.get(..length).unwrap_or_default()))
     }
 
-    /// Whether it is of an argument of this command, by any of its names: `--force`, `-f`, `force`.
+    /// Whether it matches an argument of this command, by any of its names: `--force`, `-f`, `force`.
     pub(crate) fn matches_argument(&self, path: &[String], names: &[String]) -> bool {
         let Some(argument) = &self.argument else { return false };
         let is_named = names.iter().any(|name| glob::fits(argument, &plain(name)));
@@ -81,7 +80,7 @@ impl TryFrom<String> for Pattern {
     }
 }
 
-/// A name as names are compared: without what can be spelled in several ways.
+/// A name in its canonical form for comparison.
 fn plain(name: &str) -> String {
     name.trim_start_matches('-').to_lowercase().replace('_', "-")
 }

@@ -1,9 +1,9 @@
-//! What a program wrote for a terminal, as text that a model can read: no colours, only the last state
-//! of what was written over, no control characters, always UTF-8.
+//! Cleans terminal output for a model: no colours, no control characters, only the last state of an
+//! overwritten line, always UTF-8.
 
 use anstream::adapter::strip_str;
 
-/// The text of bytes.
+/// The cleaned text.
 pub(super) fn text(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     if !text.contains(is_control) {
@@ -20,18 +20,18 @@ pub(super) fn text(bytes: &[u8]) -> String {
     cleaned
 }
 
-/// What a line looks like after all that was written over: a bar that went to 100 % is only its end.
+/// The last state of an overwritten line: of a progress bar only its end.
 fn last_state(line: &str) -> &str {
     let line = line.trim_end_matches(['\n', '\r']);
     line.rsplit('\r').next().unwrap_or(line)
 }
 
-/// Control characters but those that text is written with.
+/// Control characters other than line breaks and tabs.
 fn is_control(c: char) -> bool {
     c.is_control() && c != '\n' && c != '\t'
 }
 
-/// A text of at most that many bytes, whole characters only.
+/// The first bytes of a text, cut between characters.
 pub(super) fn cut(text: &str, bytes_max: usize) -> &str {
     text.get(..text.floor_char_boundary(bytes_max)).unwrap_or(text)
 }

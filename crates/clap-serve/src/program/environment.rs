@@ -1,4 +1,4 @@
-//! The variables that a program sees: what programs need to work, and nothing that is a secret.
+//! The environment variables of a program: what programs need, and no secrets.
 
 use std::{
     env,
@@ -6,14 +6,14 @@ use std::{
     fmt,
 };
 
-/// What programs need: where programs and the user's files are, and how people write.
+/// The variables that programs need: paths, the user, the locale.
 const PASSED: &[&str] =
     &["PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP"];
 
-/// Beginnings of names that are passed as well: those of the locale, and folders of the user.
+/// Prefixes of variables that are passed too: the locale, and the user's directories.
 const PASSED_BEGINNINGS: &[&str] = &["LC_", "XDG_"];
 
-/// What nothing runs without on Windows.
+/// The variables that every program on Windows needs.
 const PASSED_ON_WINDOWS: &[&str] = &[
     "SYSTEMROOT",
     "SYSTEMDRIVE",
@@ -28,38 +28,37 @@ const PASSED_ON_WINDOWS: &[&str] = &[
     "PROGRAMFILES",
 ];
 
-/// What says that nobody looks at a terminal.
+/// The variables that disable terminal output.
 const SET: &[(&str, &str)] = &[("NO_COLOR", "1"), ("CLICOLOR", "0"), ("TERM", "dumb")];
 
-/// The variables that a program sees.
+/// The environment variables of a program.
 ///
-/// [`Environment::default`] hands on `PATH`, `HOME`, `USER`, `LOGNAME`, `LANG`, `LANGUAGE`, `LC_*`,
-/// `XDG_*`, `TZ`, `TMPDIR`, `TEMP` and `TMP`, and sets `NO_COLOR=1`, `CLICOLOR=0` and `TERM=dumb`. All
-/// else that the server has, such as its tokens and keys, the program does not see unless it is
-/// [passed](Self::pass). A name that ends with `*`, as `GOLEM_*`, stands for all that begin so; `*` alone
-/// stands for none.
+/// [`Environment::default`] passes `PATH`, `HOME`, `USER`, `LOGNAME`, `LANG`, `LANGUAGE`, `LC_*`, `XDG_*`,
+/// `TZ`, `TMPDIR`, `TEMP` and `TMP`, and sets `NO_COLOR=1`, `CLICOLOR=0` and `TERM=dumb`. The program sees no
+/// other variable of the server, such as tokens and keys, unless it is [passed](Self::pass). A name that
+/// ends with `*`, such as `GOLEM_*`, is a prefix; `*` alone matches nothing.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Environment {
     is_usual: bool,
-    /// The later one counts.
+    /// Later rules win.
     rules: Vec<(OsString, Rule)>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
 enum Rule {
-    /// As the server has it when the program is started.
+    /// The server's value when the program starts.
     Pass,
     Set(OsString),
     Remove,
 }
 
 impl Environment {
-    /// No variables at all, not even `PATH`.
+    /// No variables, not even `PATH`.
     pub fn empty() -> Self {
         Self { is_usual: false, rules: Vec::new() }
     }
 
-    /// Hands a variable of the server on, when it has it; or all, with a name such as `GOLEM_*`.
+    /// Passes a variable of the server, if it is set; or all with a prefix, such as `GOLEM_*`.
     #[must_use]
     pub fn pass(self, name: impl Into<OsString>) -> Self {
         self.with(name, Rule::Pass)
@@ -72,13 +71,13 @@ impl Environment {
         self.with(name, Rule::Set(value))
     }
 
-    /// Leaves a variable out; or all, with a name such as `GOLEM_*`.
+    /// Removes a variable; or all with a prefix, such as `GOLEM_*`.
     #[must_use]
     pub fn remove(self, name: impl Into<OsString>) -> Self {
         self.with(name, Rule::Remove)
     }
 
-    /// Hands a variable on, unless something was said of it already.
+    /// Passes a variable, unless there is a rule for it already.
     #[must_use]
     pub(crate) fn or_pass(self, name: OsString) -> Self {
         match self.rules.iter().any(|(known, _)| is_of(known, &name)) {
@@ -92,7 +91,7 @@ impl Environment {
         self
     }
 
-    /// The variables, as they are now.
+    /// The variables with their current values.
     pub(super) fn variables(&self) -> Vec<(OsString, OsString)> {
         let mut variables = Vec::new();
         if self.is_usual {
@@ -121,7 +120,7 @@ impl Default for Environment {
     }
 }
 
-/// Names only: a value may be a secret.
+/// Shows names only: a value may be a secret.
 impl fmt::Debug for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = |rule: &Rule| match rule {
@@ -137,7 +136,7 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// Whether a rule's name, which may end with `*`, is that of a variable.
+/// Whether a rule's name, which may end with `*`, matches a variable.
 fn is_of(rule: &OsStr, name: &OsStr) -> bool {
     let beginning = rule.to_str().and_then(|rule| rule.strip_suffix('*'));
     match beginning.filter(|beginning| !beginning.is_empty()) {
@@ -173,7 +172,7 @@ mod tests {
         assert_eq!(value(&usual, "PATH"), env::var("PATH").ok());
         assert_eq!(value(&usual, "TERM").as_deref(), Some("dumb"));
         assert_eq!(value(&usual, "NO_COLOR").as_deref(), Some("1"));
-        // Cargo sets it for every test.
+        // Cargo sets this variable for every test.
         assert!(env::var_os("CARGO_MANIFEST_DIR").is_some());
         assert_eq!(value(&usual, "CARGO_MANIFEST_DIR"), None);
         for name in ["LC_ALL", "XDG_CONFIG_HOME", "TZ"] {

@@ -1,4 +1,4 @@
-//! A program that runs, and its end: by itself, when it is asked to, or when nobody holds this any more.
+//! The process group of a program and its end: by itself, on request, or because its handle is dropped.
 
 #[cfg_attr(unix, path = "processes_unix.rs")]
 #[cfg_attr(not(unix), path = "processes_other.rs")]
@@ -10,22 +10,21 @@ use tokio::{process::Child, runtime::Handle, sync::watch, time::timeout};
 
 use self::processes::Processes;
 
-/// How long a program that was killed may take to be gone. One that waits for a disk that does not
-/// answer can take for ever.
+/// How long a killed program may take to disappear. A process that waits for a broken disk may take for
+/// ever.
 const GONE_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// How many programs are on their way to the end, with nobody who waits for them.
+/// The number of programs that are being ended in the background.
 static ENDING: LazyLock<watch::Sender<usize>> = LazyLock::new(|| watch::Sender::new(0));
 
-/// Ends when no program is left whose run was dropped. Whoever ends the process awaits this first: a
-/// program has its [`grace_time`](super::RunLimits::grace_time) after its run was dropped, and is killed
-/// by this process or by nobody.
+/// Returns when no dropped run has a program left. Await this before the process exits: a program has its
+/// [`grace_time`](super::RunLimits::grace_time) after its run was dropped, and only this process can kill it.
 pub async fn all_ended() {
     // The sender is never dropped.
     let _ = ENDING.subscribe().wait_for(|count| *count == 0).await;
 }
 
-/// Counts for as long as it is there.
+/// Counts a program as being ended, until it is dropped.
 #[derive(Debug)]
 struct Ending;
 
@@ -42,10 +41,10 @@ impl Drop for Ending {
     }
 }
 
-/// A program that runs, with all that it has started. Dropping it ends them all.
+/// A running program with all its descendants. Dropping it ends them all.
 #[derive(Debug)]
 pub(super) struct Group {
-    /// None when it has ended and its end was taken.
+    /// None once the exit status has been collected.
     child: Option<Child>,
     processes: Processes,
     grace_time: Duration,
@@ -59,26 +58,26 @@ impl Group {
         Self { child: Some(child), processes, grace_time, is_asked: false }
     }
 
-    /// Ends when the program itself has ended.
+    /// Returns when the program itself has ended.
     pub(super) async fn ended(&mut self) {
         if let Some(child) = &mut self.child {
             self.processes.ended(child).await;
         }
     }
 
-    /// Asks all of them to end.
+    /// Asks all processes to end.
     pub(super) fn ask_to_end(&mut self) {
         self.is_asked = true;
         self.processes.ask_to_end();
     }
 
-    /// Kills all of them. After the program has ended by itself, what it left running.
+    /// Kills all processes. After the program has ended, kills what it left running.
     pub(super) fn kill(&mut self) {
         self.is_asked = true;
         self.processes.kill();
     }
 
-    /// How the program ended. None when it was killed and is not gone yet.
+    /// The exit status. None if it was killed and is not gone yet.
     pub(super) async fn end(&mut self) -> Option<ExitStatus> {
         let child = self.child.as_mut()?;
         let status = timeout(GONE_TIME_MAX, child.wait()).await.ok()?;
@@ -86,7 +85,7 @@ impl Group {
         status.ok()
     }
 
-    /// The way to the end of one for which nobody waits.
+    /// Ends a program in the background.
     async fn end_alone(mut self, _counted: Ending) {
         let grace_time = self.grace_time;
         let _ = timeout(grace_time, self.ended()).await;
@@ -106,14 +105,14 @@ impl Drop for Group {
             is_asked: true,
         };
         match runtime {
-            // When the runtime ends before the time of grace, this is dropped once more.
+            // If the runtime shuts down during the grace time, this is dropped again.
             Some(runtime) => {
                 rest.ask_to_end();
                 runtime.spawn(rest.end_alone(Ending::begin()));
             }
             None => {
                 rest.kill();
-                // Tokio takes the end of a child that nobody waits for.
+                // Tokio collects the exit status of a dropped child.
                 rest.child = None;
             }
         }

@@ -1,10 +1,9 @@
-//! JSON in what a program wrote: recognised when all of it is JSON, and only when nothing changes by
-//! being read as such.
+//! JSON output of a program: recognised if all of the text is JSON and parsing it loses nothing.
 
 use serde_json::Value;
 
-/// The value that a text is: an object, an array, or the objects of two lines and more as an array. None
-/// when it is something else, or when a number of it is one that JSON values cannot hold exactly.
+/// Parses a text: an object, an array, or two or more lines with an object each, as an array. None for
+/// other texts, and if a JSON value cannot represent one of the numbers exactly.
 pub(super) fn recognised(text: &str) -> Option<Value> {
     let text = text.trim();
     if !text.starts_with(['{', '[']) {
@@ -17,7 +16,7 @@ pub(super) fn recognised(text: &str) -> Option<Value> {
     is_same(text, &value).then_some(value)
 }
 
-/// What a structured answer is: always an object.
+/// The structured content of a result, which must be an object.
 pub(super) fn structured(value: Value) -> Value {
     match value {
         Value::Object(_) => value,
@@ -25,7 +24,7 @@ pub(super) fn structured(value: Value) -> Value {
     }
 }
 
-/// The objects of lines.
+/// The objects of JSON lines.
 fn objects(text: &str) -> Option<Vec<Value>> {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     let objects = lines.map(|line| serde_json::from_str(line).ok().filter(Value::is_object));
@@ -33,14 +32,13 @@ fn objects(text: &str) -> Option<Vec<Value>> {
     (objects.len() >= 2).then_some(objects)
 }
 
-/// Whether the value has the numbers of the text, no more and no others. Keys that are there twice are
-/// found so too, when there are numbers in them.
+/// Whether the value has exactly the numbers of the text. This also finds duplicate keys with numbers.
 fn is_same(text: &str, value: &Value) -> bool {
     let printed = value.to_string();
     decimals(text).eq(decimals(&printed))
 }
 
-/// The numbers of a JSON text, in their order.
+/// The numbers of a JSON text, in order.
 fn decimals(text: &str) -> impl Iterator<Item = Decimal> + '_ {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -59,7 +57,7 @@ fn decimals(text: &str) -> impl Iterator<Item = Decimal> + '_ {
     })
 }
 
-/// What comes after the string that a text begins with.
+/// The rest of a text after its leading string.
 fn after_string(text: &str) -> &str {
     let mut is_escaped = false;
     let end = text.char_indices().skip(1).find(|(_, c)| {
@@ -70,11 +68,11 @@ fn after_string(text: &str) -> &str {
     end.and_then(|(at, _)| text.get(at + 1..)).unwrap_or_default()
 }
 
-/// A number by its value: `1.50e1`, `15` and `15.0` are the same.
+/// A number by its value: `1.50e1`, `15` and `15.0` are equal.
 #[derive(Debug, PartialEq, Eq)]
 struct Decimal {
     is_negative: bool,
-    /// The digits from the first to the last that is not 0.
+    /// The digits from the first to the last nonzero one.
     digits: String,
     /// The power of ten of the last digit.
     power: i64,

@@ -1,16 +1,15 @@
-//! A program that is run for a call: argv and never a shell, within limits, and not a moment longer
-//! than somebody waits for it. What it is run for, and how its arguments came to be, is not known here.
+//! Runs a program for a call: with an argv and never a shell, within limits, and only as long as the caller
+//! waits. This module does not know the purpose of the program or the origin of its arguments.
 //!
-//! 1. [`Program::run`] starts it (`start`) with nothing to read, its own group of processes (`group`)
-//!    and the environment that was chosen ([`Environment`]).
-//! 2. What it writes is read while it runs (`run`), kept within the limits (`kept`), and told line by
-//!    line as progress (`told`).
-//! 3. When it has ended, what it left running in its group is killed, what is still in its pipes is
-//!    taken, and a [`Ran`] says what happened. Text is made fit for a model (`clean`).
-//! 4. [`Ran::outcome`] makes the answer of a tool of it, with what it wrote as JSON for programs
-//!    (`json`).
+//! 1. [`Program::run`] starts it (`start`) with an empty stdin, its own process group (`group`) and the
+//!    configured environment ([`Environment`]).
+//! 2. While it runs (`run`), its output is buffered within the limits (`output_buffer`) and reported line by
+//!    line as progress (`progress_lines`).
+//! 3. When it has ended, the rest of its process group is killed, its pipes are drained, and a [`Ran`]
+//!    reports the result. Its text is cleaned for a model (`clean`).
+//! 4. [`Ran::outcome`] converts it to a tool's result, with JSON output as structured content (`json`).
 //!
-//! Whoever drops the future of a run ends the program, with all that it has started.
+//! Dropping the future of a run ends the program and everything that it has started.
 //!
 //! ```
 //! use clap_serve::program::{End, Program};
@@ -33,11 +32,11 @@ mod clean;
 mod environment;
 mod group;
 mod json;
-mod kept;
 mod outcome;
+mod output_buffer;
+mod progress_lines;
 mod run;
 mod start;
-mod told;
 mod trust;
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
@@ -47,30 +46,30 @@ use mcp_serve::Context;
 pub use self::{
     environment::Environment,
     group::all_ended,
-    kept::Output,
     outcome::META,
+    output_buffer::Output,
     start::RunError,
     trust::{Untrusted, trusted},
 };
 
-/// A program and how it is run.
+/// A program to run.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// The program: a path, or a name that is looked up in `PATH`. A path that is not absolute is one
-    /// from the server's own folder, also when [`Program::folder`] is another.
+    /// The program: a path, or a name that is looked up in `PATH`. A relative path starts at the server's
+    /// working directory, also if [`Program::folder`] is another one.
     pub path: PathBuf,
-    /// Its arguments, a word each. No shell ever sees them.
+    /// Its arguments. No shell sees them.
     pub args: Vec<OsString>,
-    /// The folder in which it runs; none is the server's own.
+    /// Its working directory; by default the server's.
     pub folder: Option<PathBuf>,
-    /// The variables that it sees.
+    /// Its environment variables.
     pub environment: Environment,
-    /// How long it may run and how much it may write.
+    /// Limits on its time and output.
     pub limits: RunLimits,
 }
 
 impl Program {
-    /// A program without arguments, in the server's folder, with the usual environment and limits.
+    /// A program without arguments, in the server's working directory, with default environment and limits.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
@@ -81,47 +80,46 @@ impl Program {
         }
     }
 
-    /// Adds arguments, a word each.
+    /// Adds arguments.
     #[must_use]
     pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
-    /// Runs it to its end, or to that of its limits. The lines that it writes are told as progress
-    /// where the client wants that.
+    /// Runs the program to its end, or until a limit ends it. Its lines are reported as progress, if the
+    /// client wants progress.
     ///
-    /// Dropping the future ends the program and all that it has started: first with `SIGTERM`, so that
-    /// it can take its locks away, and [`RunLimits::grace_time`] later with `SIGKILL`. Whoever ends the
-    /// process meanwhile awaits [`all_ended`] first.
+    /// Dropping the future ends the program and everything that it has started: with `SIGTERM`, so that it
+    /// can clean up, and after [`RunLimits::grace_time`] with `SIGKILL`. Await [`all_ended`] before the
+    /// process exits.
     ///
-    /// One thing cannot be reached: what has made itself a session of its own (`setsid`) and whose
-    /// parent has ended is a daemon like any other, and goes on. The call does not wait for it.
+    /// A descendant with a session of its own (`setsid`) whose parent has ended is out of reach: it is a
+    /// daemon and goes on. The call does not wait for it.
     pub async fn run(&self, context: &Context) -> Result<Ran, RunError> {
         run::run(self, context).await
     }
 
-    /// What an agent is told that it is called: never where it is.
+    /// The name for messages to agents, without its directory.
     pub(crate) fn name(&self) -> String {
         let name = self.path.file_name().unwrap_or(self.path.as_os_str());
         name.to_string_lossy().into_owned()
     }
 }
 
-/// How long a program may run and how much it may write.
+/// Limits on a program's time and output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunLimits {
-    /// How long it may run.
+    /// The maximum duration.
     pub time_max: Duration,
-    /// How long it has between the request to end and the end.
+    /// The time between `SIGTERM` and `SIGKILL`.
     pub grace_time: Duration,
-    /// How much of its stdout is kept, and of its stderr. Of what is longer the first and the last half
-    /// are kept: what it is about stands at the beginning, what went wrong at the end.
+    /// How much of stdout, and of stderr, is returned. Longer output is cut in the middle: its subject is at
+    /// the beginning, its errors are at the end.
     pub output_bytes_max: usize,
-    /// How much it may write in all. Up to here what is too much is thrown away; after it the program
-    /// is killed.
+    /// How much the program may write before it is killed.
     pub flood_bytes_max: u64,
-    /// How much of a line is told as progress.
+    /// The maximum length of a line that is reported as progress.
     pub line_bytes_max: usize,
 }
 
@@ -137,23 +135,23 @@ impl Default for RunLimits {
     }
 }
 
-/// What a program did.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
-    /// What it wrote to stdout.
+    /// Its output on stdout.
     pub stdout: Output,
-    /// What it wrote to stderr.
+    /// Its output on stderr.
     pub stderr: Output,
     /// How it ended.
     pub end: End,
-    /// How long it ran.
+    /// Its duration.
     pub time: Duration,
-    /// The limits that it ran in.
+    /// Its limits.
     pub limits: RunLimits,
 }
 
 impl Ran {
-    /// With so much of stdout and of stderr at most.
+    /// The result with at most this many bytes of stdout and of stderr.
     #[must_use]
     pub fn within(self, output_bytes_max: usize) -> Self {
         let within = |output: Output| output.within(output_bytes_max);
@@ -164,18 +162,18 @@ impl Ran {
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// By itself, with this code.
+    /// It exited with this code.
     Code(i32),
-    /// By a signal that was not ours.
+    /// Another process's signal ended it.
     Signal(i32),
-    /// It ran too long, and was stopped.
+    /// It exceeded its time and was killed.
     OutOfTime,
-    /// It wrote too much, and was stopped.
+    /// It exceeded its output limit and was killed.
     Flood,
 }
 
 impl End {
-    /// Whether it is the end that a program has when all went well.
+    /// Whether it exited with code 0.
     pub fn is_success(self) -> bool {
         self == Self::Code(0)
     }

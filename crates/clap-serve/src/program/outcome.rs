@@ -1,17 +1,17 @@
-//! What a program did, as the answer of a tool.
+//! The result of a run as the result of a tool call.
 
 use mcp_serve::{Content, Outcome};
 use serde_json::{Map, Value, json};
 
 use super::{End, Ran, RunError, json};
 
-/// The key in an answer's `_meta` under which the figures of the run are: `exit_code` or `signal`, or
-/// `stopped` with `time` or `output`; `time_ms`, `truncated`, `stdout_bytes` and `stderr_bytes`.
+/// The key in `_meta` of the run's figures: `exit_code` or `signal`, or `stopped` with `time` or `output`;
+/// `time_ms`, `truncated`, `stdout_bytes` and `stderr_bytes`.
 pub const META: &str = "clap-serve/run";
 
 impl Ran {
-    /// What it wrote to stdout as JSON: an object, an array, or the objects of two lines and more as an
-    /// array. None when it is something else, or not all of it, or has a number that would change.
+    /// The JSON on stdout: an object, an array, or two or more lines with an object each, as an array. None for
+    /// other or truncated output, and if a number would change.
     pub fn json(&self) -> Option<Value> {
         if self.stdout.truncated {
             return None;
@@ -19,11 +19,11 @@ impl Ran {
         json::recognised(&self.stdout.text)
     }
 
-    /// The answer of a tool.
+    /// The result of the tool call.
     ///
-    /// The first text is stdout, and the second stderr, when there is any. When something went wrong it
-    /// is the other way round: the first text says so and has stderr, which says why. JSON on stdout is
-    /// structured content too: an object as it is, all else as `{"result": …}`.
+    /// The first text is stdout, the second stderr if there is any. After a failure the first text is the
+    /// failure with stderr, the second stdout. JSON on stdout is structured content too: an object as it is,
+    /// everything else as `{"result": …}`.
     pub fn outcome(self) -> Outcome {
         let structured = self.json().map(json::structured);
         let meta = Map::from_iter([(META.to_owned(), self.figures())]);
@@ -38,7 +38,7 @@ impl Ran {
         Outcome { content, structured, is_error, meta }
     }
 
-    /// What went wrong, when something did.
+    /// The failure, if there was one.
     fn wrong(&self) -> Option<String> {
         match self.end {
             End::Code(0) => None,
@@ -76,7 +76,7 @@ impl Ran {
 }
 
 impl RunError {
-    /// The answer of a tool whose program could not be started.
+    /// The result of a tool call whose program could not be started.
     pub fn outcome(&self) -> Outcome {
         let reason = std::error::Error::source(self).map(|reason| format!(": {reason}"));
         Outcome::error(format!("{self}{}", reason.unwrap_or_default()))

@@ -1,4 +1,4 @@
-//! The processes of a program where there are no groups: the program alone, which its own handle kills.
+//! The processes of a program on systems without process groups: the program alone.
 
 use tokio::process::Child;
 
@@ -11,14 +11,14 @@ impl Processes {
         Self
     }
 
-    /// Ends when the program has ended.
+    /// Returns when the program has ended.
     pub(super) async fn ended(&self, child: &mut Child) {
         let _ = child.wait().await;
     }
 
-    /// There is no way to ask.
+    /// There is no signal to ask with.
     pub(super) fn ask_to_end(&mut self) {}
 
-    /// Dropping the handle kills it.
+    /// Dropping the handle kills the program.
     pub(super) fn kill(&mut self) {}
 }

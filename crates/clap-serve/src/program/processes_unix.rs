@@ -1,12 +1,11 @@
-//! The processes of a program on Unix: a group of its own, and on Linux also those of its descendants
-//! that have left the group.
+//! The processes of a program on Unix: its process group, and on Linux also descendants that have left the
+//! group.
 //!
-//! The id of a group is only safe to use while its first process has not been waited for: afterwards
-//! it may be another's. So its end is seen without taking it, what is left of the group is killed, and
-//! only then the end is taken.
+//! The id of a group may be reused once its first process has been waited for. So the end of that process is
+//! observed without waiting for it, the rest of the group is killed, and only then its status is collected.
 //!
-//! The kernel lets no process of a group escape a signal to the group by forking meanwhile, so one
-//! `SIGKILL` is enough for a fork bomb too.
+//! No process escapes a signal to its group by forking at the same time, so one `SIGKILL` ends a fork bomb
+//! too.
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::{
@@ -17,9 +16,9 @@ use tokio::{
 /// The processes of a program.
 #[derive(Debug, Default)]
 pub(super) struct Processes {
-    /// The first process, whose id is the group's too.
+    /// The first process. Its id is that of the group.
     first: Option<Pid>,
-    /// Says that a process of the server has ended, whichever.
+    /// Fires when any child of the server has ended.
     ends: Option<Signals>,
     #[cfg(target_os = "linux")]
     strays: linux::Strays,
@@ -36,7 +35,7 @@ impl Processes {
         }
     }
 
-    /// Ends when the first process has ended.
+    /// Returns when the first process has ended.
     pub(super) async fn ended(&mut self, child: &mut Child) {
         while let (Some(first), Some(ends)) = (self.first, &mut self.ends) {
             match waitid(WaitId::Pid(first), SEEN_AND_NOT_TAKEN) {
@@ -50,7 +49,7 @@ impl Processes {
 
     pub(super) fn ask_to_end(&mut self) {
         self.signal(Signal::TERM);
-        // What is stopped gets no other signal.
+        // A stopped process receives no other signal.
         self.signal(Signal::CONT);
     }
 
@@ -62,30 +61,30 @@ impl Processes {
         let Some(first) = self.first else { return };
         #[cfg(target_os = "linux")]
         self.strays.find(first);
-        // That there is none left is what is wanted.
+        // An error means that no process is left.
         let _ = kill_process_group(first, signal);
         #[cfg(target_os = "linux")]
         self.strays.signal(signal);
     }
 }
 
-/// Looks whether a process has ended, and leaves it to be waited for.
+/// Checks whether a process has ended, without collecting its status.
 const SEEN_AND_NOT_TAKEN: WaitIdOptions =
     WaitIdOptions::EXITED.union(WaitIdOptions::NOHANG).union(WaitIdOptions::NOWAIT);
 
 #[cfg(target_os = "linux")]
 mod linux {
-    //! Linux tells who started whom.
+    //! Descendants, which Linux lists in `/proc`.
 
     use std::{fs, os::fd::OwnedFd};
 
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-    /// The descendants that are looked for. More are a fork bomb, and that one stays in its group.
+    /// The maximum number of descendants. More are a fork bomb, which stays in its group.
     const DESCENDANTS_MAX: usize = 1000;
 
-    /// Descendants of the first process, in whatever group they are. They are kept, since nothing leads
-    /// to them any more when their parents have ended.
+    /// The descendants of the first process, in any group. They are remembered, because nothing leads to them
+    /// once their parents have ended.
     #[derive(Debug, Default)]
     pub(super) struct Strays(Vec<(Pid, OwnedFd)>);
 
@@ -106,7 +105,7 @@ mod linux {
         }
     }
 
-    /// All that were started by a process, directly or not, as long as who started them runs.
+    /// All descendants of a process whose parents still run.
     fn descendants(first: Pid) -> Vec<Pid> {
         let mut found = children(first);
         let mut next = 0;

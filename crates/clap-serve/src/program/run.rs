@@ -1,4 +1,4 @@
-//! The run of a program: what it writes is read until it ends, or until a limit ends it.
+//! The run of a program: reads its output until it ends, or until a limit ends it.
 
 use std::{
     pin::pin,
@@ -16,40 +16,40 @@ use tokio::{
 use super::{
     End, Program, Ran, RunError, RunLimits,
     group::Group,
-    kept::Kept,
+    output_buffer::OutputBuffer,
+    progress_lines::{self, Lines, PartialLine},
     start::start,
-    told::{self, Begun, Lines},
 };
 
-/// What is read at once: as much as a pipe holds.
+/// The size of a read: the capacity of a pipe.
 const READ_BYTES: usize = 64 << 10;
 
-/// The most that a pipe can hold after who wrote into it has ended.
+/// The maximum capacity of a pipe, which may be full when the writer has ended.
 const PIPE_BYTES_MAX: usize = 1 << 20;
 
-/// The end of a program whose own end nobody knows.
+/// The end of a program whose exit status is unknown.
 const KILLED: End = End::Signal(9);
 
 /// Runs a program to its end.
 pub(super) async fn run(program: &Program, context: &Context) -> Result<Ran, RunError> {
-    let (lines, mut teller) = told::way(context);
+    let (lines, mut reporter) = progress_lines::queue(context);
     let begin = Instant::now();
     let mut running = Running::start(program, lines)?;
     let end = {
         let mut end = pin!(running.until_end());
         tokio::select! {
             end = &mut end => end,
-            () = teller.tell() => end.await,
+            () = reporter.run() => end.await,
         }
     };
     let time = begin.elapsed();
-    teller.tell_rest().await;
+    reporter.flush().await;
     tracing::debug!(program = program.name(), ?end, ms = time.as_millis(), "a program was run");
-    let (stdout, stderr) = (running.stdout.kept.output(), running.stderr.kept.output());
+    let (stdout, stderr) = (running.stdout.output.output(), running.stderr.output.output());
     Ok(Ran { stdout, stderr, end, time, limits: program.limits.clone() })
 }
 
-/// A program that runs, and what it has written.
+/// A running program and its output.
 struct Running {
     group: Group,
     stdout: Stream<ChildStdout>,
@@ -58,7 +58,7 @@ struct Running {
     limits: RunLimits,
 }
 
-/// Why reading came to an end.
+/// Why reading ended.
 enum Why {
     Ended,
     Time,
@@ -75,7 +75,7 @@ impl Running {
         Ok(Self { group, stdout, stderr, lines, limits })
     }
 
-    /// Reads until the end, whatever it is.
+    /// Reads until the program has ended, by itself or by a limit.
     async fn until_end(&mut self) -> End {
         let stopped = match self.read(self.limits.time_max).await {
             Why::Ended => None,
@@ -86,16 +86,16 @@ impl Running {
                 Some(End::OutOfTime)
             }
         };
-        // What still runs would go on for nobody, and could hold the pipes open.
+        // Processes that still run would work for nobody, and could hold the pipes open.
         self.group.kill();
         self.stdout.take_rest(&mut self.lines).await;
         self.stderr.take_rest(&mut self.lines).await;
-        self.lines.end();
+        self.lines.close();
         let status = self.group.end().await;
         stopped.or_else(|| status.map(end_of)).unwrap_or(KILLED)
     }
 
-    /// Reads until the program has ended, for so long at most.
+    /// Reads until the program has ended, or for this time.
     async fn read(&mut self, time_max: Duration) -> Why {
         let Self { group, stdout, stderr, lines, limits } = self;
         let mut time = pin!(sleep(time_max));
@@ -106,21 +106,21 @@ impl Running {
                 () = group.ended() => return Why::Ended,
                 () = &mut time => return Why::Time,
             }
-            if stdout.kept.seen() + stderr.kept.seen() > limits.flood_bytes_max {
+            if stdout.output.seen() + stderr.output.seen() > limits.flood_bytes_max {
                 return Why::Flood;
             }
         }
     }
 }
 
-/// One of the two streams of a program.
+/// An output stream of a program.
 struct Stream<R> {
-    /// None after its end.
+    /// None after the end of the stream.
     reader: Option<R>,
-    /// What was read and not taken yet.
+    /// Bytes that were read but not processed.
     buffer: Vec<u8>,
-    kept: Kept,
-    begun: Begun,
+    output: OutputBuffer,
+    partial: PartialLine,
 }
 
 impl<R> Stream<R> {
@@ -128,21 +128,21 @@ impl<R> Stream<R> {
         Self {
             reader,
             buffer: Vec::with_capacity(READ_BYTES),
-            kept: Kept::new(limits.output_bytes_max),
-            begun: Begun::new(limits.line_bytes_max),
+            output: OutputBuffer::new(limits.output_bytes_max),
+            partial: PartialLine::new(limits.line_bytes_max),
         }
     }
 
-    /// Takes what was read.
+    /// Processes the bytes that were read.
     fn take(&mut self, lines: &mut Lines) {
-        self.kept.push(&self.buffer);
-        self.begun.push(&self.buffer, lines);
+        self.output.push(&self.buffer);
+        self.partial.push(&self.buffer, lines);
         self.buffer.clear();
     }
 }
 
 impl<R: AsyncRead + Unpin> Stream<R> {
-    /// Waits for more. Ends never after the end of the stream. Nothing is lost when it is dropped.
+    /// Waits for more bytes, for ever after the end of the stream. Cancel-safe.
     async fn fill(&mut self) {
         let Some(reader) = &mut self.reader else { return std::future::pending().await };
         if !matches!(reader.read_buf(&mut self.buffer).await, Ok(1..)) {
@@ -153,8 +153,8 @@ impl<R: AsyncRead + Unpin> Stream<R> {
 
 #[cfg(unix)]
 impl<R: std::os::fd::AsFd> Stream<R> {
-    /// Takes what is there after the program has ended, and waits for nothing: others may hold the pipe
-    /// open, and even write into it.
+    /// Drains the pipe after the program has ended, without waiting: other processes may hold the pipe open
+    /// and even write into it.
     async fn take_rest(&mut self, lines: &mut Lines) {
         let mut room = PIPE_BYTES_MAX;
         while let Some(reader) = self.reader.as_ref().filter(|_| room > 0) {
@@ -168,14 +168,14 @@ impl<R: std::os::fd::AsFd> Stream<R> {
             self.take(lines);
         }
         self.reader = None;
-        self.begun.end(lines);
+        self.partial.end(lines);
     }
 }
 
 #[cfg(not(unix))]
 impl<R: AsyncRead + Unpin> Stream<R> {
-    /// Takes what is there after the program has ended, and does not wait long for it: others may hold
-    /// the pipe open, and even write into it.
+    /// Drains the pipe after the program has ended, for a short time: other processes may hold the pipe open
+    /// and even write into it.
     async fn take_rest(&mut self, lines: &mut Lines) {
         let mut room = PIPE_BYTES_MAX;
         while self.reader.is_some() && room > 0 {
@@ -187,7 +187,7 @@ impl<R: AsyncRead + Unpin> Stream<R> {
             self.take(lines);
         }
         self.reader = None;
-        self.begun.end(lines);
+        self.partial.end(lines);
     }
 }
 

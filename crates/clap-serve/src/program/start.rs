@@ -1,4 +1,4 @@
-//! Starting a program: what it gets, and why it could not be started.
+//! Starts a program.
 
 use std::{io, path::Path, process::Stdio};
 
@@ -6,50 +6,50 @@ use tokio::process::{Child, Command};
 
 use super::Program;
 
-/// Why a program could not be started, in words for an agent: its name, and never where it is.
+/// Why a program could not be started, for an agent: with the program's name, without its directory.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// It is not there.
+    /// It does not exist.
     #[error("the program \"{program}\" was not found: whoever runs the server must install it")]
     NotFound {
         /// Its name.
         program: String,
     },
-    /// The server's user may not run it.
+    /// The server's user may not execute it.
     #[error("the program \"{program}\" cannot be run: the server may not execute it")]
     Denied {
         /// Its name.
         program: String,
     },
-    /// The folder in which it should run is not there.
+    /// Its working directory does not exist.
     #[error("the folder in which \"{program}\" should run is not there")]
     NoFolder {
         /// The program's name.
         program: String,
     },
-    /// An argument has a NUL character in it, which no program can be given.
+    /// An argument contains a NUL character.
     #[error("an argument of \"{program}\" has a NUL character in it: leave it out")]
     Nul {
         /// The program's name.
         program: String,
     },
-    /// The arguments are longer than the system hands on.
+    /// The arguments exceed the system's limit.
     #[error("the arguments of \"{program}\" are too long: give less at once")]
     TooLong {
         /// The program's name.
         program: String,
     },
-    /// Something else.
+    /// Another error of the system.
     #[error("the program \"{program}\" could not be started")]
     Other {
         /// Its name.
         program: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// Starts it, with pipes for what it writes.
+/// Starts a program with pipes for its output.
 pub(super) fn start(program: &Program) -> Result<Child, RunError> {
     let name = program.name();
     let is_missing = |folder: &Path| !folder.is_dir();
@@ -61,7 +61,7 @@ pub(super) fn start(program: &Program) -> Result<Child, RunError> {
 }
 
 fn command(program: &Program) -> Command {
-    // From the folder of the program a path would lead elsewhere.
+    // A relative path would be resolved in the program's working directory.
     let is_name = program.path.components().count() == 1;
     let path = std::path::absolute(&program.path).ok().filter(|_| !is_name);
     let mut command = Command::new(path.as_ref().unwrap_or(&program.path));

@@ -1,18 +1,17 @@
-//! Whether a file is only its user's to change: what it says, or does, is then run as that user. The
-//! rules are those of sshd's `StrictModes`: nobody but the user and root may write to it, or to a folder
-//! above it, where it could be replaced.
+//! Checks that only the user can change a file whose content is run as that user. The rules are those of
+//! sshd's `StrictModes`: only the user and root may write to the file and to the directories above it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Why a file is not to be trusted.
+/// Why a file is not trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Untrusted {
-    /// The file, or the folder above it, that others may change.
+    /// The file, or the directory above it, that others can change.
     pub path: PathBuf,
-    /// Why they may.
+    /// Why they can.
     pub reason: &'static str,
-    /// The command that mends it.
+    /// The command that corrects it.
     pub remedy: String,
 }
 
@@ -24,12 +23,12 @@ impl fmt::Display for Untrusted {
 
 impl std::error::Error for Untrusted {}
 
-/// Refuses a file that others than the user and root may change or replace. A file that is not there is
-/// no matter of trust.
+/// Refuses a file that others than the user and root can change or replace. A file that does not exist is
+/// accepted.
 #[cfg(unix)]
 pub fn trusted(file: &Path) -> Result<(), Untrusted> {
     let Ok(absolute) = std::path::absolute(file) else { return Ok(()) };
-    // As it is named and as it is: a link can be replaced where it stands, and its target there.
+    // Both the named path and the resolved one: a link can be replaced, and so can its target.
     let real = std::fs::canonicalize(&absolute).unwrap_or_else(|_| absolute.clone());
     for path in [absolute, real] {
         check(&path, false)?;
@@ -38,13 +37,13 @@ pub fn trusted(file: &Path) -> Result<(), Untrusted> {
     Ok(())
 }
 
-/// Elsewhere the system's own rules hold.
+/// On other systems the system's own rules apply.
 #[cfg(not(unix))]
 pub fn trusted(_file: &Path) -> Result<(), Untrusted> {
     Ok(())
 }
 
-/// Checks one file or folder, by what it is and not by what a link leads to.
+/// Checks a file or directory itself, without following links.
 #[cfg(unix)]
 fn check(path: &Path, is_folder: bool) -> Result<(), Untrusted> {
     use std::os::unix::fs::MetadataExt;
@@ -63,7 +62,7 @@ fn check(path: &Path, is_folder: bool) -> Result<(), Untrusted> {
     if about.uid() != own && about.uid() != 0 {
         return untrusted("belongs to another user", "chown \"$USER\"");
     }
-    // In a folder as /tmp everybody may make files, and only owners replace theirs.
+    // In a sticky directory such as /tmp everybody may create files, but only owners may replace theirs.
     let is_shared = is_folder && about.mode() & STICKY != 0;
     if about.mode() & OTHERS_WRITE != 0 && !is_shared && !about.is_symlink() {
         return untrusted("may be written by others", "chmod go-w");

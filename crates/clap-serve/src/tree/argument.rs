@@ -1,30 +1,30 @@
-//! An argument of a command as a property of a tool: what it is called, what it takes, how it is spelled.
+//! An argument of a command as a property of a tool.
 
 use clap::{Arg, ArgAction, Command, Id};
 use serde_json::{Value, json};
 
 use super::{Kind, schema::keywords};
 
-/// An argument that a tool takes.
+/// An argument of a tool.
 #[derive(Clone, Debug)]
 pub(crate) struct Argument {
-    /// What callers name it by.
+    /// Its name as a property.
     pub(crate) name: String,
-    /// What clap knows it by.
+    /// Its id in clap.
     pub(crate) id: Id,
-    /// The command that has it: 0 is the program itself.
+    /// The level of its command: 0 is the program itself.
     pub(crate) level: usize,
     pub(crate) spelling: Spelling,
     pub(crate) kind: Kind,
     pub(crate) shape: Shape,
-    /// Whether it must be given, whatever else is.
+    /// Whether it is required regardless of other arguments.
     pub(crate) required: bool,
     pub(crate) is_global: bool,
-    /// Values that a caller must not give, for the place where they stand.
+    /// Values that are refused because of its position.
     pub(crate) never: Never,
     description: Option<String>,
     default: Option<Value>,
-    /// Whether something stands in when it is not given, seen or not.
+    /// Whether it has a default, visible or not.
     has_default: bool,
 }
 
@@ -35,24 +35,24 @@ pub(crate) enum Spelling {
     Long(String),
     /// `-n=value`
     Short(char),
-    /// `value`, in this order.
+    /// `value`, at this position.
     Position(usize),
-    /// `-- value`: only after the two dashes.
+    /// `-- value`: only after `--`.
     Last,
 }
 
-/// How many values it takes, and how they are given.
+/// The number of values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// None: it is there or not.
+    /// No value: a flag.
     Flag,
-    /// None, but it counts how often it is there.
+    /// No value, but it may be repeated.
     Count,
-    /// One.
+    /// One value.
     One,
-    /// One, or it is there without.
+    /// One value or none.
     Maybe,
-    /// Several: at least `min`, which is not 0.
+    /// Several values: at least `min`, which is not 0.
     Many { min: usize, max: Option<usize>, layout: Layout },
 }
 
@@ -61,24 +61,24 @@ pub(crate) enum Shape {
 pub(crate) enum Layout {
     /// `--name=a --name=b`
     Repeated,
-    /// `--name=a,b`, with this character between.
+    /// `--name=a,b`, with this delimiter.
     Joined(char),
-    /// `--name a b`, or `a b` at their place.
+    /// `--name a b`, or `a b` as positional arguments.
     Spaced,
 }
 
-/// What the values of an argument must not look like.
+/// Restrictions on the values of an argument.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Never {
-    /// They must not begin with a dash: where they stand it would be a flag.
+    /// They must not begin with a dash: at this position it would be a flag.
     pub(crate) dash: bool,
-    /// They must not have this character: it would be two values.
+    /// They must not contain this delimiter: it would be two values.
     pub(crate) delimiter: Option<char>,
 }
 
 impl Argument {
-    /// An argument of a command, which stands at a level of which `depth` is the last. None when its
-    /// values could not be told from the words that follow.
+    /// An argument of a command at a level, of which `depth` is the last. None if its values could not be
+    /// distinguished from the words that follow.
     pub(crate) fn of(
         arg: &Arg,
         name: String,
@@ -106,15 +106,15 @@ impl Argument {
         })
     }
 
-    /// Whether an empty text says that it is not given. Many models fill in every property, and nothing
-    /// else tells what they leave open; where there is a default, an empty text takes its place.
+    /// Whether an empty text means that it is absent. Many models fill in every property and have no other way
+    /// to leave one out; for an argument with a default, an empty text means the default.
     pub(crate) fn is_absent_when_empty(&self) -> bool {
         let is_text = matches!(self.kind, Kind::Text { .. });
         let is_one = matches!(self.shape, Shape::One | Shape::Maybe);
         is_text && is_one && !self.required && !self.has_default
     }
 
-    /// Its JSON Schema, as a property.
+    /// Its JSON Schema as a property.
     pub(crate) fn schema(&self) -> Value {
         let mut value = self.kind.schema();
         if self.is_absent_when_empty() {
@@ -155,7 +155,7 @@ impl Argument {
         Value::Object(schema)
     }
 
-    /// A schema of objects in which it is given.
+    /// A schema of objects in which it is present.
     pub(crate) fn given_schema(&self) -> Value {
         let name = &self.name;
         match self.shape {
@@ -168,7 +168,7 @@ impl Argument {
         }
     }
 
-    /// Adds a sentence to what is said of it.
+    /// Adds a sentence to its description.
     pub(crate) fn say(&mut self, sentence: &str) {
         let said = self.description.take().unwrap_or_default();
         let end = if said.is_empty() || said.ends_with(['.', '!', '?', ':']) { "" } else { "." };
@@ -192,8 +192,8 @@ impl Spelling {
 }
 
 impl Shape {
-    /// The shape of an argument. When a command's name comes after it, a value must be attached to its
-    /// own name: it could be taken for a command's, and a command's for it.
+    /// The shape of an argument. If the name of a command may follow, a value must be attached to its option:
+    /// otherwise either could be taken for the other.
     fn of(arg: &Arg, is_before_command: bool) -> Option<Self> {
         let shape = Self::anywhere(arg);
         if !is_before_command {
@@ -220,10 +220,10 @@ impl Shape {
         };
         match (arg.is_positional(), arg.get_value_delimiter()) {
             _ if matches!(arg.get_action(), ArgAction::Count) => Self::Count,
-            // Also what takes no value but gives one when it is there.
+            // Also arguments without a value that have one when they are present.
             _ if !takes_values || max == 0 => Self::Flag,
             (is_positional, None) if max == 1 && !is_list => {
-                // Nothing would end what may follow, but does not have to.
+                // Nothing would end an optional value.
                 let is_optional = min == 0 && !is_positional && !arg.is_allow_hyphen_values_set();
                 if is_optional { Self::Maybe } else { Self::One }
             }
@@ -237,7 +237,7 @@ impl Shape {
 }
 
 impl Never {
-    /// Whether a value may stand there.
+    /// Whether it may have a value.
     pub(crate) fn allows(self, word: &str) -> bool {
         let is_dashed = self.dash && word.starts_with('-');
         let is_split = self.delimiter.is_some_and(|one| word.contains(one));
@@ -245,19 +245,19 @@ impl Never {
     }
 }
 
-/// What values would be read as something else.
+/// The restrictions on values.
 fn never(arg: &Arg, shape: &Shape, spelling: &Spelling, command: &Command) -> Never {
     let is_spaced = matches!(shape, Shape::Many { layout: Layout::Spaced, .. });
     let is_open = match spelling {
         Spelling::Long(_) | Spelling::Short(_) => is_spaced,
-        // The two dashes that would go before it can only go before the last.
+        // The `--` that protects values can only precede the last positional arguments.
         Spelling::Position(_) => command.get_positionals().any(Arg::is_last_set),
         Spelling::Last => false,
     };
     Never { dash: is_open, delimiter: arg.get_value_delimiter() }
 }
 
-/// Whether it has a value when nobody gives one.
+/// Whether it has a default.
 pub(crate) fn is_filled(arg: &Arg) -> bool {
     let is_set = arg.get_env().is_some_and(|name| std::env::var_os(name).is_some());
     is_set || !arg.get_default_values().is_empty()
@@ -277,7 +277,7 @@ fn description(arg: &Arg, kind: &Kind) -> Option<String> {
     Some(parts.join("\n")).filter(|text| !text.is_empty())
 }
 
-/// The value that it has when nobody gives one, where it may be seen.
+/// Its default, if it may be shown.
 fn default(arg: &Arg, kind: &Kind, shape: &Shape) -> Option<Value> {
     if arg.is_hide_default_value_set() || matches!(shape, Shape::Flag | Shape::Count) {
         return None;
@@ -304,7 +304,7 @@ fn default(arg: &Arg, kind: &Kind, shape: &Shape) -> Option<Value> {
     }
 }
 
-/// A character within the brackets of a pattern.
+/// A character in the brackets of a regular expression.
 fn escaped(one: char) -> String {
     match one {
         '\\' | ']' | '[' | '^' | '-' | '/' => format!("\\{one}"),

@@ -1,7 +1,7 @@
-//! The type of an argument's values, as far as its parser tells.
+//! The type of an argument's values, as far as its parser reveals it.
 //!
-//! clap says of a parser only which Rust type it gives. What it takes, the range of an integer or whether
-//! text may be empty, is found by trying it: what is said in a schema, the parser has confirmed.
+//! clap only says which Rust type a parser returns. Its range, or whether it accepts an empty text, is found by
+//! trying: the parser has confirmed everything that the schema says.
 
 use std::{
     net::{Ipv4Addr, Ipv6Addr},
@@ -17,15 +17,15 @@ use super::{argument::Never, schema::keywords};
 /// The type of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Kind {
-    /// Text, which a parser of the author's may check further.
+    /// Text, which the author's parser may restrict further.
     Text { not_empty: bool, format: Option<&'static str> },
-    /// A whole number, within bounds that the parser confirms.
+    /// An integer, within bounds that the parser has confirmed.
     Integer { min: Option<i128>, max: Option<i128> },
-    /// A number, with a fraction or not.
+    /// A number.
     Number { not_negative: bool },
-    /// True or false, as a value.
+    /// A boolean as a value.
     Boolean,
-    /// One of these words, with what they mean where the author says so.
+    /// One of these words, with their descriptions.
     Choice(Vec<(String, Option<String>)>),
 }
 
@@ -49,7 +49,7 @@ impl Kind {
         Self::Text { not_empty: !takes(parser, "") && takes(parser, "a"), format: format(parser) }
     }
 
-    /// The same without values that must never stand at its place. Text is checked when it is given.
+    /// The same type without values that are refused at its position. Text is checked per call.
     pub(crate) fn without(self, never: Never) -> Self {
         match self {
             Self::Integer { min, max } if never.dash => {
@@ -90,7 +90,7 @@ impl Kind {
         }
     }
 
-    /// A value as a word of a command line, or what it must be instead.
+    /// A value as a word of a command line, or the problem.
     pub(crate) fn word(&self, value: &Value) -> Result<String, String> {
         let word = match (self, value) {
             (Self::Text { not_empty, .. }, Value::String(text))
@@ -107,7 +107,7 @@ impl Kind {
             }
             (Self::Number { not_negative }, Value::Number(number)) => {
                 let is_in = !not_negative || number.as_f64().is_some_and(|one| one >= 0.0);
-                // There is a zero with a sign, too.
+                // Zero may have a sign.
                 is_in.then(|| number.to_string()).map(|word| match number.as_f64() {
                     Some(0.0) => "0".to_owned(),
                     _ => word,
@@ -148,7 +148,7 @@ impl Kind {
     }
 }
 
-/// The words to choose from, when there are such and the author does not hide them.
+/// The possible values, if there are any and the author does not hide them.
 fn choices(arg: &Arg) -> Vec<(String, Option<String>)> {
     if arg.is_hide_possible_values_set() {
         return Vec::new();
@@ -162,13 +162,13 @@ fn format(parser: &ValueParser) -> Option<&'static str> {
     match () {
         () if is::<Ipv4Addr>(parser) => Some("ipv4"),
         () if is::<Ipv6Addr>(parser) => Some("ipv6"),
-        // Nobody checks it, but it tells a model that it is none of its words.
+        // No parser checks it, but it shows a model that its words are not among the values.
         () if is::<PathBuf>(parser) => Some("path"),
         () => None,
     }
 }
 
-/// The whole range of an integer type, when a parser gives one.
+/// The range of an integer type, if the parser returns one.
 fn integer(parser: &ValueParser) -> Option<(i128, i128)> {
     macro_rules! ranges {
         ($($type:ty),*) => {
@@ -181,10 +181,10 @@ fn integer(parser: &ValueParser) -> Option<(i128, i128)> {
     found.map(|(_, min, max)| (min, max))
 }
 
-/// The bounds of a parser of integers; none where it is not clear.
+/// The bounds of an integer parser; none if they are unclear.
 fn bounds(parser: &ValueParser, min: i128, max: i128) -> (Option<i128>, Option<i128>) {
     let takes_integer = |one: i128| takes(parser, &one.to_string());
-    // The message of a parser with a range names it. It is only believed when the parser agrees.
+    // The message of a parser with a range contains the range, which is used only if the parser confirms it.
     let hints = |refused: i128| {
         let numbers = numbers(&refusal(parser, &refused.to_string()));
         let near =
@@ -206,18 +206,18 @@ fn bounds(parser: &ValueParser, min: i128, max: i128) -> (Option<i128>, Option<i
     (lower, upper)
 }
 
-/// The whole numbers of a text.
+/// The integers in a text.
 fn numbers(text: &str) -> Vec<i128> {
     let runs = text.split(|c: char| !c.is_ascii_digit() && c != '-');
     runs.filter_map(|run| run.parse().ok()).collect()
 }
 
-/// Whether a parser takes a word.
+/// Whether a parser accepts a word.
 fn takes(parser: &ValueParser, word: &str) -> bool {
     probe(parser, word).is_ok()
 }
 
-/// What a parser says of a word that it does not take.
+/// The message of a parser for a word that it refuses.
 fn refusal(parser: &ValueParser, word: &str) -> String {
     probe(parser, word).err().map(|error| error.to_string()).unwrap_or_default()
 }
@@ -228,7 +228,7 @@ fn probe(parser: &ValueParser, word: &str) -> Result<(), clap::Error> {
     command.try_get_matches_from([format!("--value={word}")]).map(|_| ())
 }
 
-/// Whether a parser gives values of a type.
+/// Whether a parser returns values of a type.
 fn is<T: Clone + Send + Sync + 'static>(parser: &ValueParser) -> bool {
     fn never<T>(_: &str) -> Result<T, String> {
         Err(String::new())
@@ -236,17 +236,17 @@ fn is<T: Clone + Send + Sync + 'static>(parser: &ValueParser) -> bool {
     ValueParser::new(never::<T>).type_id() == parser.type_id()
 }
 
-/// A number that has no fraction: 5, and also 5.0.
+/// A number without a fraction: 5, and also 5.0.
 pub(crate) fn whole(number: &serde_json::Number) -> Option<i128> {
     if let Some(integer) = number.as_i128() {
         return Some(integer);
     }
     let float = number.as_f64().filter(|float| float.fract() == 0.0)?;
-    // Beyond this not every integer is a float.
+    // Beyond this not every integer has a float.
     (float.abs() <= 9_007_199_254_740_992.0).then_some(float as i128)
 }
 
-/// An integer as JSON has it.
+/// An integer as a JSON number.
 fn json_integer(integer: i128) -> Option<Value> {
     let signed = i64::try_from(integer).map(Value::from).ok();
     signed.or_else(|| u64::try_from(integer).map(Value::from).ok())

@@ -1,6 +1,6 @@
-//! A command line as tools: the tree of clap's commands, of which those are taken that are offered.
+//! The commands of a clap tree that are offered, as tools.
 //!
-//! What is known of a command is read once, at the start. A [`Leaf`] has all that a call needs.
+//! The tree is read once, at the start. A [`Leaf`] has everything that a call needs.
 
 mod argument;
 mod kind;
@@ -18,25 +18,25 @@ pub(crate) use self::{
 };
 use crate::{Effect, Error, Policy, effect, policy::Path};
 
-/// The length up to which a long description is a tool's: models read all of them.
+/// The maximum length of a long description: models read all of them.
 const DESCRIPTION_CHARS_MAX: usize = 600;
 
-/// The commands of a program that are offered, in the order of the program's own help.
+/// The offered commands of a program, in the order of its help.
 #[derive(Debug)]
 pub(crate) struct Tree {
     pub(crate) leaves: Vec<Leaf>,
-    /// Commands that are not offered only because nobody has said what they do.
+    /// Commands that are not offered only because they declare no effect.
     pub(crate) undeclared: Vec<String>,
-    /// How many commands are not offered, for whatever reason.
+    /// The number of commands that are not offered.
     pub(crate) withheld: usize,
 }
 
-/// A command that is offered.
+/// An offered command.
 #[derive(Debug)]
 pub(crate) struct Leaf {
-    /// The words that lead to it, without the program's own name.
+    /// Its path, without the program's name.
     pub(crate) path: Vec<String>,
-    /// What its tool is called.
+    /// The name of its tool.
     pub(crate) tool: String,
     pub(crate) description: String,
     pub(crate) effect: Effect,
@@ -47,7 +47,7 @@ pub(crate) struct Leaf {
 }
 
 impl Leaf {
-    /// The words that lead to it, as one types them.
+    /// Its path as it is typed.
     pub(crate) fn spaced(&self) -> String {
         self.path.join(" ")
     }
@@ -77,17 +77,17 @@ impl Tree {
     }
 }
 
-/// A walk through a program's commands.
+/// A walk through the commands of a program.
 struct Walk<'a> {
     built: &'a Command,
     policy: &'a Policy,
-    /// What the names of all tools begin with.
+    /// The prefix of all tool names.
     prefix: &'a str,
 }
 
 impl Walk<'_> {
-    /// Takes what is offered of a command and of those below it. `levels` are the commands that lead
-    /// to it, with itself; `original` is how its author has it, without what clap adds.
+    /// Adds a command and its subcommands, if they are offered. `levels` are the commands that lead to it and
+    /// itself; `original` is the author's definition, without what clap adds.
     fn visit(
         &self,
         tree: &mut Tree,
@@ -102,7 +102,7 @@ impl Walk<'_> {
         }
         let own = effect::declared(command);
         let declared = match inherited {
-            // What is secret is so with all below it.
+            // All subcommands of a secret command are secret.
             Some(Effect::Secret) => inherited,
             _ => own.or(inherited),
         };
@@ -110,7 +110,7 @@ impl Walk<'_> {
             .get_subcommands()
             .filter_map(|built| Some((original.find_subcommand(built.get_name())?, built)))
             .collect();
-        // A command with others below it is one itself only when its author says what it does.
+        // A command with subcommands is a tool itself only if it declares an effect.
         let effect = if below.is_empty() { declared } else { own };
         self.take(tree, levels, path, effect, below.is_empty());
         for (original, built) in below {
@@ -121,7 +121,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Takes a command itself, when it is offered.
+    /// Adds a command itself, if it is offered.
     fn take(
         &self,
         tree: &mut Tree,
@@ -135,7 +135,7 @@ impl Walk<'_> {
             return;
         }
         if command.is_allow_external_subcommands_set() {
-            // It runs programs that nobody here knows: what it does cannot be declared.
+            // It runs external programs, whose effect cannot be declared.
             tree.withheld += 1;
             return;
         }
@@ -159,7 +159,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A command as a tool; none when it needs something that is not offered.
+    /// A command as a tool; none if it requires something that is not offered.
     fn leaf(
         &self,
         levels: &[&Command],
@@ -184,7 +184,7 @@ impl Walk<'_> {
         Some(Leaf { tool, description, effect, arguments, rules, parser, path })
     }
 
-    /// The arguments that a tool takes, those of its own command first.
+    /// The arguments of a tool, those of its own command first.
     fn arguments(&self, levels: &[&Command], known_as: &[Path]) -> Option<Vec<Argument>> {
         let depth = levels.len().checked_sub(1)?;
         let mut arguments = Vec::new();
@@ -212,7 +212,7 @@ impl Walk<'_> {
                         arguments.push(argument);
                     }
                     None if is_needed => return None,
-                    // What comes after a place that cannot be filled cannot be either.
+                    // Positional arguments after one that cannot be filled cannot be filled either.
                     None => is_reachable &= !is_placed,
                 }
             }
@@ -221,8 +221,8 @@ impl Walk<'_> {
     }
 }
 
-/// All ways to spell what leads to a command, its own first: a pattern of an alias is one of the command.
-/// The program itself has no path: it is known by its name.
+/// All paths of a command by its aliases, its own first: a pattern of an alias matches the command. The
+/// program itself has no path, and is known by its name.
 fn spellings(levels: &[&Command]) -> Vec<Path> {
     let named = if levels.len() > 1 { levels.get(1..).unwrap_or_default() } else { levels };
     let mut paths: Vec<Path> = vec![Vec::new()];
@@ -238,14 +238,14 @@ fn spellings(levels: &[&Command]) -> Vec<Path> {
     paths
 }
 
-/// What a tool is called: of characters that every client takes.
+/// The name of a tool, of characters that every client accepts.
 fn tool_name(prefix: &str, path: &[String]) -> String {
     let name = format!("{prefix}{}", path.join("_"));
     let is_legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     name.chars().map(|c| if is_legal(c) { c } else { '_' }).collect()
 }
 
-/// A command's arguments: by their places, then those with names, then those that all commands have.
+/// The arguments of a command: positional ones, options, then global options.
 fn ordered(command: &Command, is_last: bool) -> Vec<&Arg> {
     let mut args: Vec<&Arg> =
         command.get_arguments().filter(|arg| is_last || !arg.is_global_set()).collect();
@@ -253,8 +253,8 @@ fn ordered(command: &Command, is_last: bool) -> Vec<&Arg> {
     args
 }
 
-/// Whether an argument is for callers: not hidden, not one that only prints, and not one whose value
-/// comes from the environment and is not to be seen.
+/// Whether an argument is for callers: not hidden, not one that only prints, and not one with a hidden value
+/// from the environment.
 fn is_offered(arg: &Arg) -> bool {
     let prints = matches!(
         arg.get_action(),
@@ -272,7 +272,7 @@ fn all_names(arg: &Arg) -> Vec<String> {
     longs.chain(aliases).chain(shorts.map(String::from)).chain(id).collect()
 }
 
-/// What callers name an argument by: as on the command line, with underscores.
+/// The name of an argument as a property: as on the command line, with underscores.
 fn name(arg: &Arg, taken: &BTreeSet<String>) -> String {
     let id = arg.get_id().as_str();
     let name = arg.get_long().unwrap_or(id).replace('-', "_");
@@ -281,7 +281,7 @@ fn name(arg: &Arg, taken: &BTreeSet<String>) -> String {
     names.find(|name| !taken.contains(name)).unwrap_or_default()
 }
 
-/// What a rule says of single arguments.
+/// Adds a rule to the descriptions of its arguments.
 fn beside(rule: &Rule, arguments: &[Argument]) -> Vec<(usize, String)> {
     let name = |at: &usize| arguments.get(*at).map_or("", |argument| argument.name.as_str());
     match rule {
@@ -311,15 +311,15 @@ fn description(
     parts.join("\n")
 }
 
-/// Leaves a program only the commands of a path, and those below it. The others keep their place but not
-/// their name, and nothing of what they are: a call is then parsed without copying all of a program.
-/// Before them stand only words that cannot be taken for a command's name: see [`Shape`].
+/// Reduces a program to the commands of a path and their subcommands, so that a call is parsed without
+/// copying the whole program. Other commands keep their position but lose their name and content. Only words
+/// that cannot be a command's name precede them: see [`Shape`].
 fn keep_only(command: &mut Command, path: &[String]) {
     let Some((next, rest)) = path.split_first() else { return };
     for below in command.get_subcommands_mut() {
         match below.get_name() == next {
             true => keep_only(below, rest),
-            // A name that no word of a command line can be.
+            // A name that no word of a command line can have.
             false => *below = Command::new("\0"),
         }
     }
@@ -396,7 +396,7 @@ mod tests {
         let list = Command::new("list").effect(Effect::Read);
         let program = Command::new("program").subcommands([exec, list]);
         assert_eq!(tools(&program, json!({})), ["list"]);
-        // The commands of a program that takes others beside them are offered, and it itself is not.
+        // Subcommands of a program with external subcommands are offered, the program itself is not.
         let program = program.effect(Effect::Read).allow_external_subcommands(true);
         assert_eq!(tools(&program, json!({ "allow": ["destructive"] })), ["list"]);
     }

@@ -1,8 +1,7 @@
-//! What holds between the arguments of a tool: which exclude each other, which need another.
+//! Rules between the arguments of a tool: conflicts and requirements.
 //!
-//! clap lets itself be asked for conflicts and groups, but not for `requires` and the like: those it refuses
-//! itself, when a call is parsed. Nor can it be asked for the conflicts of global arguments, which it
-//! knows only where they were declared: those are found by trying.
+//! clap reveals conflicts and groups, but not `requires` and similar rules, which it checks when a call is
+//! parsed. It does not reveal the conflicts of global arguments either, which are found by trying.
 
 use clap::{Arg, ArgGroup, Command, Id, error::ErrorKind};
 use serde_json::{Value, json};
@@ -12,19 +11,19 @@ use super::{
     argument::{Layout, Shape, Spelling, is_filled},
 };
 
-/// What holds between arguments, which are named by their place in the list of a tool's arguments.
+/// A rule between arguments, by their index in the tool's list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     /// Not both.
     Conflict(usize, usize),
     /// At least one.
     OneOf(Vec<usize>),
-    /// The one only with the other.
+    /// The first only with the second.
     Needs { given: usize, needed: usize },
 }
 
-/// The rules of the arguments of a tool, whose commands are these. What has to be given unless another
-/// is, is no longer marked as required. Fails when nothing that is offered can satisfy a rule.
+/// The rules of a tool's arguments. An argument that is required unless another one is present is no longer
+/// marked as required. Fails if no offered argument can satisfy a rule.
 pub(crate) fn rules(arguments: &mut [Argument], levels: &[&Command]) -> Option<Vec<Rule>> {
     let mut rules = Vec::new();
     for (level, command) in levels.iter().enumerate() {
@@ -42,8 +41,7 @@ pub(crate) fn rules(arguments: &mut [Argument], levels: &[&Command]) -> Option<V
     Some(rules)
 }
 
-/// What excludes each other: declared, by a group of which only one may be given, or because one
-/// tolerates nothing beside it.
+/// Conflicts: declared, by a group that allows one argument, or by an exclusive argument.
 fn conflicts(arguments: &[Argument], level: usize, command: &Command) -> Vec<(usize, usize)> {
     let place = |id: &Id| place(arguments, level, id);
     let mut pairs = Vec::new();
@@ -62,7 +60,7 @@ fn conflicts(arguments: &[Argument], level: usize, command: &Command) -> Vec<(us
     ordered.filter(|(one, other)| one != other).collect()
 }
 
-/// Which global arguments exclude each other: clap looks at that before it looks for what is missing.
+/// Conflicts of global arguments. clap checks conflicts before missing arguments.
 fn global_conflicts(
     arguments: &[Argument],
     level: usize,
@@ -88,8 +86,7 @@ fn global_conflicts(
     pairs
 }
 
-/// Words with which an argument is given, with some value that it takes; none when there is none that
-/// must fit.
+/// Words that give an argument an accepted value; none if no value is sure to be accepted.
 fn sample(argument: &Argument) -> Option<Vec<String>> {
     let name = match &argument.spelling {
         Spelling::Long(long) => format!("--{long}"),
@@ -112,7 +109,7 @@ fn sample(argument: &Argument) -> Option<Vec<String>> {
     })
 }
 
-/// What must be given unless something is that excludes it.
+/// Arguments that are required unless a conflicting one is present.
 fn unless(arguments: &mut [Argument], level: usize, conflicts: &[(usize, usize)]) -> Vec<Rule> {
     let mut rules = Vec::new();
     for (at, argument) in arguments.iter_mut().enumerate() {
@@ -132,7 +129,7 @@ fn unless(arguments: &mut [Argument], level: usize, conflicts: &[(usize, usize)]
     rules
 }
 
-/// Groups of which one must be given.
+/// Groups of which one argument is required.
 fn one_of(arguments: &[Argument], level: usize, command: &Command) -> Option<Vec<Rule>> {
     let mut rules = Vec::new();
     for group in command.get_groups().filter(|group| group.is_required_set()) {
@@ -154,7 +151,7 @@ fn one_of(arguments: &[Argument], level: usize, command: &Command) -> Option<Vec
     Some(rules)
 }
 
-/// Values that are known by their place need those before them.
+/// A positional argument requires those before it.
 fn gaps(arguments: &[Argument], level: usize, command: &Command) -> Vec<Rule> {
     if command.is_allow_missing_positional_set() {
         return Vec::new();
@@ -175,7 +172,7 @@ fn gaps(arguments: &[Argument], level: usize, command: &Command) -> Vec<Rule> {
     open.map(|(given, needed)| Rule::Needs { given, needed }).collect()
 }
 
-/// The arguments of a group, also those of groups in it.
+/// The arguments of a group, including those of nested groups.
 fn members(group: &ArgGroup, command: &Command) -> Vec<Id> {
     let mut members = Vec::new();
     let mut seen = vec![group.get_id().clone()];
@@ -200,7 +197,7 @@ fn place(arguments: &[Argument], level: usize, id: &Id) -> Option<usize> {
 }
 
 impl Rule {
-    /// What is said of it when it does not hold for what is given.
+    /// The message if the rule is violated.
     pub(crate) fn broken(
         &self,
         arguments: &[Argument],
@@ -223,15 +220,15 @@ impl Rule {
         }
     }
 
-    /// Whether a keyword of JSON Schema says it, which only looks at what is there: not where an empty
-    /// text is as good as nothing.
+    /// Whether a keyword of JSON Schema can express it, which only sees which properties are present: not if an
+    /// empty text means absent.
     pub(crate) fn has_keyword(&self, arguments: &[Argument]) -> bool {
         let is_plain =
             |at: &usize| arguments.get(*at).is_some_and(|one| !one.is_absent_when_empty());
         matches!(self, Self::Needs { given, needed } if is_plain(given) && is_plain(needed))
     }
 
-    /// A schema of objects for which it does not hold, unless a keyword says it.
+    /// A schema of objects that violate it, unless a keyword expresses it.
     pub(crate) fn broken_schema(&self, arguments: &[Argument]) -> Option<Value> {
         let given = |at: &usize| arguments.get(*at).map(Argument::given_schema);
         match self {
@@ -247,7 +244,7 @@ impl Rule {
         }
     }
 
-    /// What is said of it in a description.
+    /// The rule as a sentence for a description.
     pub(crate) fn sentence(&self, arguments: &[Argument]) -> Option<String> {
         match self {
             Self::OneOf(any) => Some(format!("Give one of {}.", quoted(arguments, any))),

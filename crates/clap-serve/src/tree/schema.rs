@@ -1,14 +1,14 @@
 //! The JSON Schema (2020-12) of a tool's arguments: one flat object.
 //!
-//! What holds between arguments stands under `not`, as what must not be: clients of models refuse `oneOf`,
-//! `anyOf` and `allOf` at the top of a schema.
+//! Rules between arguments are under `not`, as forbidden combinations: clients refuse `oneOf`, `anyOf` and
+//! `allOf` at the top level.
 
 use serde_json::{Map, Value, json};
 
 use super::{Argument, Leaf, Rule};
 
 impl Leaf {
-    /// The schema of its arguments.
+    /// The schema of the arguments.
     pub(crate) fn input_schema(&self) -> Value {
         let properties: Map<String, Value> =
             self.arguments.iter().map(|one| (one.name.clone(), one.schema())).collect();
@@ -27,7 +27,7 @@ impl Leaf {
         ]))
     }
 
-    /// Which argument needs which.
+    /// The arguments that require others.
     fn needs(&self) -> Map<String, Value> {
         let name = |at: usize| self.arguments.get(at).map(|one: &Argument| one.name.clone());
         let pairs = self.rules.iter().filter_map(|rule| match rule {
@@ -40,7 +40,7 @@ impl Leaf {
     }
 }
 
-/// A schema of those keywords that have a value.
+/// A schema of the keywords that have a value.
 pub(super) fn keywords<const N: usize>(keywords: [(&str, Option<Value>); N]) -> Map<String, Value> {
     let said = keywords.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     said.collect()

@@ -31,9 +31,10 @@ impl Declared for Assign {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "NAME = VALUE",
         usage: "NAME = VALUE | COMMAND",
-        about: "Gives a variable a value, or what a command answers.",
-        details: "The value is a word, a text in quotes, another variable or JSON. The empty text, \
-                  \"\", takes the variable away. Over several lines it is written between < and >.",
+        about: "Sets a variable to a value, or to the reply of a command.",
+        details: "\
+The value is a word, a quoted text, another variable or JSON. The empty text, \"\", deletes the \
+variable. A value over several lines is written between < and >.",
         examples: &["rate = 5", "operators = blockchain get operator bring.ip_port"],
         ..Declaration::WRITE
     };

@@ -21,8 +21,8 @@ impl Declared for Exit {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "exit",
         usage: "exit [script|node]",
-        about: "Ends the script that it stands in, or with \"node\" stops the node.",
-        details: "In the shell \"exit\" leaves the shell; the node goes on.",
+        about: "Ends the script that contains it, or with \"node\" stops the node.",
+        details: "In the shell \"exit\" leaves the shell; the node continues.",
         examples: &["exit", "exit node"],
         effect: Effect::Destructive,
         ..Declaration::WRITE

@@ -33,9 +33,10 @@ impl Declared for Help {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "help",
         usage: "help [index | COMMAND] [where format = FORMAT]",
-        about: "Lists the commands, or says how one is used.",
-        details: "\"help index\" lists the commands by their first word. \"help get\" lists those \
-                  that begin with \"get\".",
+        about: "Lists the commands, or describes one.",
+        details: "\
+\"help index\" lists the commands by their first word. \"help get\" lists those that begin with \
+\"get\".",
         examples: &["help", "help index", "help blockchain get"],
         ..Declaration::READ
     };

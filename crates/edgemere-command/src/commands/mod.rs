@@ -29,8 +29,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use edgemere_engine::sql::ResultColumn;
 use edgemere_ledger::Policy;
+use edgemere_query::sql::ResultColumn;
 use futures_util::future::BoxFuture;
 
 use self::blockchain::OnePolicy;
@@ -327,7 +327,7 @@ impl Command {
         }
     }
 
-    /// The command as a client of EdgeLake's means it, for a node that does not know who asks.
+    /// The command as a client of EdgeLake's means it, for a node that does not know the caller.
     pub(crate) fn as_edgelake_asks(&self) -> Self {
         match &self.0 {
             Any::Sql(sql) => Self(Any::Sql(sql.as_edgelake_asks())),

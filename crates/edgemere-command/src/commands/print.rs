@@ -17,7 +17,7 @@ impl Declared for Print {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "print",
         usage: "print WORD|\"TEXT\"|!NAME …",
-        about: "Says a text, with the values of the variables in it.",
+        about: "Prints a text, with the values of the variables in it.",
         examples: &["print \"The node is\" !node_name"],
         effect: Effect::Read,
         ..Declaration::WRITE

@@ -30,11 +30,11 @@ impl Declared for Process {
         name: "process",
         usage: "process FILE",
         about: "Runs a script: a file of commands in the folder \"scripts\" of the node's data.",
-        details: "A command a line; < and > make several lines one command; # begins a comment. \
-                  Every command is checked as if it had been sent alone, and a script with a command \
-                  that the caller may not run is not begun. The first that fails ends the script. \
-                  Other folders cannot be read. Sent to another node, a script counts as the gravest \
-                  command that there is.",
+        details: "\
+A script has one command per line; < and > enclose a command over several lines; # begins a \
+comment. Every command is checked as if it had been sent alone, and a script with a command that \
+the caller may not run does not start. The first failure ends the script. Other folders cannot \
+be read. A script that is sent to another node needs the access of the most dangerous command.",
         examples: &["process setup.al"],
         effect: Effect::Destructive,
         ..Declaration::WRITE

@@ -10,8 +10,10 @@ pub(crate) mod series;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use edgemere_engine::network::Placement;
-use edgemere_engine::sql::{Error as SqlError, Query, ResultColumn, Scope, Times, Zone, collect};
+use edgemere_query::distributed::ShardMap;
+use edgemere_query::sql::{
+    Error as SqlError, Query, QueryOptions, ResultColumn, Times, Zone, collect,
+};
 
 use self::extend::Column;
 pub(crate) use self::looks::{Looks, ask};
@@ -52,35 +54,35 @@ impl Declared for Sql {
                 [and include = (TABLE, …)] [and extend = (+VARIABLE, @ip, …)] \
                 [and max_time = SECONDS] [and limit = ROWS] [and batch_rows = ROWS] \
                 [and destination = network|local|NODE,…] [and sys_col = true|false] SELECT …",
-        about: "Runs a query on a database of this node, or of the network, and gives its rows.",
+        about: "Runs a query on a database of this node or of the network, and returns its rows.",
         details: "\
-One statement that only reads. All of SQL works: joins, subqueries, WITH, windows, HAVING; and so do \
+The statement must only read. All of SQL works: joins, subqueries, WITH, windows, HAVING, and also \
 SHOW DATABASES, SHOW TABLES, DESCRIBE TABLE, EXPLAIN [ANALYZE] SELECT … and information_schema. \
-EdgeLake's own works too: increments(UNIT, N, COLUMN) groups by spans of time, and \
-increments(COLUMN) chooses them so that there are about 1000; period(UNIT, N, END, COLUMN[, and \
-CONDITION]) is the last span with rows in it; range(x) is max(x) - min(x); now() - 1 day, -3d; and \
-the casts ::float(2), ::int, ::str, ::ljust(n), ::rjust(n), ::lstrip, ::rstrip, ::format(':,'), \
-::replace(a by b), ::datetime('%d'), ::timezone('Europe/Rome'), ::timediff(now()). All of them are \
-in docs/reference/sql.md.
+So do EdgeLake's extensions: increments(UNIT, N, COLUMN) groups by time intervals, and \
+increments(COLUMN) chooses about 1000 of them; period(UNIT, N, END, COLUMN[, and CONDITION]) is the \
+last interval with rows; range(x) is max(x) - min(x); now() - 1 day, -3d; and the casts ::float(2), \
+::int, ::str, ::ljust(n), ::rjust(n), ::lstrip, ::rstrip, ::format(':,'), ::replace(a by b), \
+::datetime('%d'), ::timezone('Europe/Rome'), ::timediff(now()). docs/reference/sql.md describes \
+all of them.
 
-\"destination = network\", \"run client () sql …\" or the REST header \"destination: network\" asks all \
-operators that hold the tables as one database, and a list of addresses or names of operators asks \
-those together: one answer, whose rows are theirs. Then \"subset = true\" beside it gives the rows of those that are there \
-when others are not, and the statistics name who is missing.
+\"destination = network\", \"run client () sql …\" or the REST header \"destination: network\" \
+queries all operators that hold the tables as one database. A list of addresses or names queries \
+these operators together, with one result. \"subset = true\" then accepts the rows of some \
+operators when others do not answer, and the statistics name the missing ones.
 
-Without a format the rows are JSON, as EdgeLake gives them, and a table in the shell and on a \
-terminal. Rows are sent as they are found. \"stat = false\" leaves out the statistics. \"max_time\" ends a \
-query that takes longer. \"timezone\" shows times in a zone: utc, local, pt, mt, ct, et or a name as \
-Europe/Rome. \"include\" asks the rows of further tables as if they were the queried table's. \
-\"extend\" puts columns in front: @ip, @port, @ip_port, @node_name, @dbms_name, @table_name, and \
-+NAME for a variable of the node. \"sys_col = true\" puts the internal columns into \"*\": row_id, \
-insert_timestamp, tsd_name and tsd_id, which a query otherwise has when it names them. EdgeLake's \
-\"pass_through\" is read and changes nothing: rows are always passed through where the statement \
-allows it.
+Without a format the rows are EdgeLake's JSON, and a table in the shell and on a terminal. Rows are \
+sent while the query runs. \"stat = false\" leaves out the statistics. \"max_time\" limits the time \
+of the query. \"timezone\" shows times in a zone: utc, local, pt, mt, ct, et or a name such as \
+Europe/Rome. \"include\" adds the rows of further tables to those of the queried table. \
+\"extend\" adds leading columns: @ip, @port, @ip_port, @node_name, @dbms_name, @table_name, and \
++NAME for a variable of the node. \"sys_col = true\" includes the internal columns in \"*\": row_id, \
+insert_timestamp, tsd_name and tsd_id, which a query can always name. EdgeLake's \"pass_through\" \
+has no effect: rows are always passed through where the statement allows it.
 
 Two formats are for programs that must know when they have all rows: \"batch\" collects up to \
-\"limit\" rows (10000 without) in one object and says when there are more, and \"events\" sends \
-\"batch_rows\" rows (100 without) at a time and says at the end that it was all, or why not.",
+\"limit\" rows (10000 by default) in one object and says whether there are more, and \"events\" sends \
+\"batch_rows\" rows (100 by default) at a time and ends with an event that says that the result is \
+complete, or why it is not.",
         examples: &[
             "sql new_company format = json select count(*), avg(value) from rand_data",
             "sql new_company format = mcp \"select device_name, max(value) from rand_data group by 1\"",
@@ -212,7 +214,7 @@ impl Sql {
         limit: Option<usize>,
     ) -> Result<(Query, Times), Error> {
         let (times, zone) = self.zone(context)?;
-        let scope = Scope {
+        let scope = QueryOptions {
             include: include::tables(&self.include, context)?,
             extend: extend::extensions(&self.extend, &self.dbms, context)?,
             zone,

@@ -40,6 +40,8 @@ pub enum Hint {
     AskNetwork,
     /// Take the rows of the operators that answer.
     TakeSubset,
+    /// Start an operator: there is none that answers.
+    StartOperator,
     /// Take the rows of the other operators; look what is damaged on this one.
     TakeUndamaged,
     /// Leave out an operator that is not the one of the ledger, or accept it.
@@ -92,6 +94,7 @@ impl Hint {
             Self::TakeSubset => {
                 format!("try again, or ask for the rows of the other operators with {subset}")
             }
+            Self::StartOperator => start_operator(door).to_owned(),
             Self::TakeUndamaged => format!(
                 "ask for the other rows with {subset}, and see \"get partitions\" on the operator"
             ),
@@ -126,6 +129,18 @@ fn subset(door: Door) -> &'static str {
         Door::Rest => "\"subset: true\" (a header, or a key of the URL or the body)",
         Door::Agent => "subset: true",
         Door::Command => "subset = true",
+    }
+}
+
+fn start_operator(door: Door) -> &'static str {
+    match door {
+        Door::Cli => {
+            "start an operator, and ask again; \"edgemere run 'test network'\" shows which nodes answer"
+        }
+        Door::Agent => "no node that holds these rows can be reached: try again later",
+        Door::Shell | Door::Rest | Door::Command => {
+            "start an operator, and ask again; \"test network\" shows which nodes answer"
+        }
     }
 }
 
@@ -180,6 +195,7 @@ mod tests {
         vec![
             Hint::AskNetwork,
             Hint::TakeSubset,
+            Hint::StartOperator,
             Hint::TakeUndamaged,
             Hint::LeaveOut { operator: "o".into() },
             Hint::TakeOtherFiles { dbms, table, file },
@@ -191,12 +207,13 @@ mod tests {
     }
 
     /// What belongs to one door and may not be said at another.
-    const FOREIGN: [(&str, &[Door]); 12] = [
+    const FOREIGN: [(&str, &[Door]); 13] = [
         ("--network", &[Door::Cli]),
         ("--subset", &[Door::Cli]),
         ("--max-time", &[Door::Cli]),
         ("--format", &[Door::Cli]),
         ("--destination", &[Door::Cli]),
+        ("edgemere run", &[Door::Cli]),
         ("\\subset", &[Door::Shell]),
         ("\\network", &[Door::Shell]),
         ("\\timeout", &[Door::Shell]),

@@ -1,7 +1,9 @@
 //! The next step after each failure. How a door says it is in `door.rs`.
 
-use edgemere_engine::sql::Error as SqlError;
-use edgemere_engine::{jobs, network, storage};
+use edgemere_query::distributed;
+use edgemere_query::sql::Error as SqlError;
+use edgemere_service::jobs;
+use edgemere_storage::{Error as NotStored, storage};
 
 use super::{Error, Hint};
 use crate::declaration::Effect;
@@ -22,8 +24,10 @@ impl Error {
             Self::OnNetwork(_) => Some(Hint::AskNetwork),
             Self::Sql(error) => of_sql(error),
             Self::Job(jobs::Error::Query(error)) => of_sql(error),
-            Self::Engine(edgemere_engine::Error::Storage(error)) => of_storage(error),
-            Self::Engine(edgemere_engine::Error::Sql(error)) => of_sql(error),
+            Self::Engine(edgemere_query::Error::Storage(NotStored::Storage(error))) => {
+                of_storage(error)
+            }
+            Self::Engine(edgemere_query::Error::Sql(error)) => of_sql(error),
             Self::ScriptLine { source, .. } => source.hint(),
             _ => self.text().map(Hint::from),
         }
@@ -104,13 +108,16 @@ fn of_sql(error: &SqlError) -> Option<Hint> {
     }
 }
 
-fn of_network(error: &network::Error) -> Option<Hint> {
-    use network::Error;
+fn of_network(error: &distributed::Error) -> Option<Hint> {
+    use distributed::Error;
     match error {
         Error::Unreachable { .. } | Error::Silent { .. } | Error::Lost { .. } => {
             Some(Hint::TakeSubset)
         }
         Error::Damaged { .. } => Some(Hint::TakeUndamaged),
+        Error::NoneLeft { first } if !matches!(**first, Error::Another { .. }) => {
+            Some(Hint::StartOperator)
+        }
         Error::Another { operator, .. } => Some(Hint::LeaveOut { operator: operator.name.clone() }),
         other => other.hint().map(Hint::from),
     }

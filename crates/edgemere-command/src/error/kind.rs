@@ -1,4 +1,4 @@
-//! The kinds of failure: what the exit code, the HTTP status and what an agent is told follow from.
+//! The kinds of failure: what the exit code, the HTTP status and what an agent is reported follow from.
 
 /// The kinds of failure, as seen from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 //! quotes, and passes over what it does not understand. So nothing is sent as it was written:
 //!
 //! - `sql`: the statement is printed anew from its tree, in forms that EdgeLake answers rightly; the rest
-//!   is done here, or refused. See `edgemere_engine::sql::edgelake`.
+//!   is done here, or refused. See `edgemere_query::sql::edgelake`.
 //! - `blockchain get`: whole policies are asked for, and conditions, `bring` and looks are done here.
 //!   EdgeLake answers `name = a and port > 1` with policies of other names.
 //! - Of the other commands only those are sent that EdgeLake has and that read, with values of plain letters
@@ -16,9 +16,9 @@ mod plain;
 
 use std::sync::Arc;
 
-use edgemere_engine::sql::edgelake::{Query, Refused};
-pub use edgemere_engine::sql::edgelake::{Rows, Strange};
 use edgemere_ledger::Policy;
+use edgemere_query::sql::edgelake::{Query, Refused};
+pub use edgemere_query::sql::edgelake::{Rows, Strange};
 use serde_json::{Map, Value};
 
 pub use self::nodes::Nodes;

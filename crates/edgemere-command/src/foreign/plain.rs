@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use edgemere_engine::sql::edgelake::is_plain;
+use edgemere_query::sql::edgelake::is_plain;
 
 use super::{Expected, Unsendable};
 use crate::commands::Command;

@@ -1,7 +1,7 @@
 //! The rows of a query in formats that are not text: an Arrow stream, and a Parquet file. Both are made
 //! piece by piece, as the rows come.
 
-use edgemere_engine::sql::{ArrowStream, Batch, Error as SqlError, ParquetStream, Rows as _};
+use edgemere_query::sql::{ArrowStream, Batch, Error as SqlError, ParquetStream, Rows as _};
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
 

@@ -323,7 +323,7 @@ pub(crate) fn nodes_to_mcp(replies: &[NodeReply]) -> Value {
     for NodeReply { address, name, answer } in replies {
         match answer {
             Ok(answer) => {
-                // Two nodes of one name are told apart.
+                // Two nodes of one name are distinguished.
                 let is_new = !nodes.contains_key(name);
                 nodes.insert(if is_new { name } else { address }.clone(), answer.clone());
             }

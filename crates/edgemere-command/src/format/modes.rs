@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use edgemere_engine::sql::{Batch, Collected, Event, Events, Times, events};
+use edgemere_query::sql::{Batch, Collected, Event, Events, Times, events};
 use futures_util::StreamExt;
 use futures_util::stream::unfold;
 use serde_json::json;
@@ -12,7 +12,7 @@ use super::source::Source;
 use super::{Content, Media, Rendered, Sources};
 use crate::error::{Error, Kind};
 
-/// How events are told apart on their way.
+/// How events are distinguished on their way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Frame {
     /// Each on a line of its own.

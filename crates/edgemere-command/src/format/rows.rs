@@ -3,8 +3,8 @@
 
 use std::time::Instant;
 
-use edgemere_engine::network::{Share, State};
-use edgemere_engine::sql::{Batch, Rows as _, Times};
+use edgemere_query::distributed::{OperatorProgress, State};
+use edgemere_query::sql::{Batch, Rows as _, Times};
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
 use serde_json::json;
@@ -215,7 +215,8 @@ impl Nodes {
     fn of(query: &Source, ledger: Option<LedgerAge>) -> Self {
         let shares = query.operators();
         let ledger = ledger.filter(|_| !shares.is_empty());
-        let gave = |share: &&Share| !matches!(share.state, State::Missing | State::Failed);
+        let gave =
+            |share: &&OperatorProgress| !matches!(share.state, State::Missing | State::Failed);
         let asked = shares.iter().filter(gave).count();
         Self { asked, missing: query.missing(), ledger }
     }

@@ -1,8 +1,8 @@
 //! Where the rows of a reply come from: a query that runs for it, or a job that keeps them.
 
-use edgemere_engine::jobs::{Error as JobError, Jobs, Reader};
-use edgemere_engine::network::{Share, State};
-use edgemere_engine::sql::{Batch, Error as SqlError, Query, Rows, Watched};
+use edgemere_query::distributed::{OperatorProgress, State};
+use edgemere_query::sql::{Batch, Error as SqlError, Query, Rows, Watched};
+use edgemere_service::jobs::{Error as JobError, Jobs, Reader};
 
 use crate::error::Error;
 
@@ -130,7 +130,7 @@ impl Rows for Source {
         }
     }
 
-    fn operators(&self) -> Vec<Share> {
+    fn operators(&self) -> Vec<OperatorProgress> {
         match &self.origin {
             Origin::Query(query) => query.operators(),
             Origin::Job(reader) | Origin::Spilled(reader) => reader.operators(),

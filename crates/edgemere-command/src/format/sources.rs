@@ -1,7 +1,7 @@
 //! Where a reply comes from: this node, operators, or other nodes that ran the command.
 
-use edgemere_engine::network::{Share, State};
-use edgemere_engine::sql::{Rows as _, Watched};
+use edgemere_query::distributed::{OperatorProgress, State};
+use edgemere_query::sql::{Rows as _, Watched};
 
 use super::source::Source;
 use crate::reply::NodeReply;
@@ -17,7 +17,7 @@ pub enum Sources {
     /// Operators, as they were when their rows were put together.
     Operators {
         /// What each did; nothing when the rows are this node's.
-        shares: Vec<Share>,
+        shares: Vec<OperatorProgress>,
         /// The rows that are not in it, because their files are damaged.
         missing_rows: Vec<String>,
     },
@@ -55,7 +55,7 @@ impl Sources {
     }
 
     /// The operators and the files whose rows are not in it, or the nodes that did not answer, as far as that is known
-    /// now: only when a subset was asked for. One that is lost later is told at the end, or there is no
+    /// now: only when a subset was asked for. One that is lost later is reported at the end, or there is no
     /// good end.
     pub fn missing(&self) -> Vec<String> {
         match self {
@@ -65,7 +65,7 @@ impl Sources {
     }
 
     /// What each operator does, or did.
-    pub fn shares(&self) -> Vec<Share> {
+    pub fn shares(&self) -> Vec<OperatorProgress> {
         match self {
             Self::Query(query) => query.operators(),
             Self::Operators { shares, .. } => shares.clone(),
@@ -84,7 +84,7 @@ impl Sources {
 }
 
 /// The operators whose rows are left out, as people know them.
-fn missing(shares: Vec<Share>) -> Vec<String> {
+fn missing(shares: Vec<OperatorProgress>) -> Vec<String> {
     let missing = shares.into_iter().filter(|share| share.state == State::Missing);
     missing.map(|share| share.operator.to_string()).collect()
 }

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-pub use edgemere_engine::sql::template as sql;
+pub use edgemere_query::sql::template as sql;
 use serde_json::Value;
 
 use super::cursor::Cursor;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use edgemere_engine::jobs::Jobs;
+use edgemere_service::jobs::Jobs;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use uuid::Uuid;
@@ -107,7 +107,7 @@ impl Kept {
     }
 }
 
-/// Holds the rest of a result until somebody wants it or nobody can any more. It gives the memory back
+/// Holds the rest of a result until a client resumes it or its time is over. It gives the memory back
 /// that its query has, when that takes long.
 async fn hold(
     mut rows: Rows,
@@ -130,7 +130,7 @@ async fn hold(
         }
     };
     if let Some(to) = to {
-        // Whoever wanted it may have gone away, and the rest with them.
+        // The client may have gone away, and the rest with it.
         let _ = to.send(rows);
     }
 }
@@ -192,28 +192,46 @@ impl<T> Shelf<T> {
 
 #[cfg(test)]
 mod tests {
-    use edgemere_engine::ingest::Input;
-    use edgemere_engine::sql::{Limits, Rows as _};
-    use edgemere_engine::{Engine, jobs, storage};
+    use edgemere_query::Engine;
+    use edgemere_query::sql::{Limits, Rows as _, Sql};
+    use edgemere_service::jobs;
+    use edgemere_storage::decode::Input;
+    use edgemere_storage::storage;
 
     use super::*;
     use crate::format::source::Source;
 
     const LONG: Duration = Duration::from_secs(60);
 
-    async fn engine(folder: &std::path::Path, job_bytes: u64) -> Engine {
-        let jobs = jobs::Limits { job_bytes, ..jobs::Limits::default() };
-        let limits = Limits { jobs, ..Limits::default() };
+    /// An engine, and the jobs of its node.
+    struct Scene {
+        engine: Engine,
+        jobs: Jobs,
+    }
+
+    impl Scene {
+        fn sql(&self) -> &Sql {
+            self.engine.sql()
+        }
+
+        fn jobs(&self) -> &Jobs {
+            &self.jobs
+        }
+    }
+
+    async fn engine(folder: &std::path::Path, job_bytes: u64) -> Scene {
+        let limits = jobs::Limits { job_bytes, ..jobs::Limits::default() };
         let options = storage::Options { background: false, ..storage::Options::default() };
-        let (engine, _) = Engine::open_with(folder, options, limits).unwrap();
+        let (engine, _) = Engine::open_with(folder, options, Limits::default()).unwrap();
         let rows: Vec<_> = (0..30_000).map(|n| format!("{{\"n\": {n}}}")).collect();
         let rows = format!("[{}]", rows.join(","));
         engine.put("d", "t", Input::Json, rows.as_bytes()).await.unwrap();
-        engine
+        let jobs = Jobs::open(&folder.join("jobs"), limits).unwrap();
+        Scene { engine, jobs }
     }
 
     /// The rest of a sorted result of which some rows were taken: how many, and its cursor.
-    async fn kept(kept: &Kept, engine: &Engine, sql: &str) -> (usize, String) {
+    async fn kept(kept: &Kept, engine: &Scene, sql: &str) -> (usize, String) {
         let query = engine.sql().query("d", sql, None).await.unwrap();
         let mut rows = Rows::new(query.into(), 10);
         let first = rows.query.next().await.unwrap().unwrap();

@@ -12,8 +12,8 @@ mod kept;
 use std::sync::Arc;
 use std::time::Duration;
 
-use edgemere_engine::network::Share;
-use edgemere_engine::sql::{Error as SqlError, ResultColumn, Rows as _, Times, Watched};
+use edgemere_query::distributed::OperatorProgress;
+use edgemere_query::sql::{Error as SqlError, ResultColumn, Rows as _, Times, Watched};
 use serde_json::value::RawValue;
 
 pub use self::kept::CursorFigures;
@@ -79,7 +79,7 @@ impl ResultRows {
     }
 
     /// What each operator does; nothing when the query is run here.
-    pub fn operators(&self) -> Vec<Share> {
+    pub fn operators(&self) -> Vec<OperatorProgress> {
         self.0.query.operators()
     }
 
@@ -173,7 +173,7 @@ pub async fn columns(
 /// Keeps the rows that are left for a few minutes, and gives the cursor that `query fetch` takes.
 pub fn keep_rest(node: &Node, principal: &Principal, rest: ResultRows) -> String {
     let rest = Rows { is_rest: true, ..rest.0 };
-    node.kept.keep_rest(principal.name(), rest, node.engine().jobs())
+    node.kept.keep_rest(principal.name(), rest, node.jobs())
 }
 
 /// How many rests of results the node keeps, and what became of those that nobody wanted soon.

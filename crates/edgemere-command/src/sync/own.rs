@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use edgemere_engine::network::Own;
-use edgemere_engine::storage::Reached;
 use edgemere_ledger::{
     Condition, Error as LedgerError, Followed, Kinds, Ledger, NODE_ID, Policy, Scope,
 };
+use edgemere_query::distributed::Own;
+use edgemere_storage::storage::Reached;
 use serde_json::{Map, Value, json};
 
 use crate::announce::{self, spread};

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use edgemere_command::{Error, Node, Peers, Principal, Published, Rendered, Role, Settings};
-use edgemere_engine::Engine;
-use edgemere_engine::network::{Credentials, Operator};
 use edgemere_ledger::{Changes, Identity, Ledger, Limits, Policy, Position};
+use edgemere_query::Engine;
+use edgemere_query::distributed::{Credentials, Operator};
+use edgemere_service::jobs::{self, Jobs};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tempfile::TempDir;
@@ -46,6 +47,7 @@ pub(crate) fn node_with(name: &str, limits: Limits) -> Alone {
         identity: Arc::new(Identity::open(&folder.path().join("identity.key")).unwrap()),
         ledger,
         engine,
+        jobs: Jobs::open(&folder.path().join("jobs"), jobs::Limits::default()).unwrap(),
         peers: Arc::new(Nobody),
         credentials: Arc::new(Nobody),
         shutdown: CancellationToken::new(),

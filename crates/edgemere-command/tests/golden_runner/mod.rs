@@ -13,10 +13,11 @@ use edgemere_command::{
     Access, Error as CommandError, Format, Kind, Method, Node, Peers, Principal, Published,
     Rendered, Request, Role, Settings, execute, ingest, sync,
 };
-use edgemere_engine::Engine;
-use edgemere_engine::ingest::Input;
-use edgemere_engine::network::{Credentials, Operator, Worker};
 use edgemere_ledger::{Changes, Identity, Ledger, Policy, Position};
+use edgemere_query::Engine;
+use edgemere_query::distributed::{Credentials, Operator, Worker};
+use edgemere_service::jobs::{self, Jobs};
+use edgemere_storage::decode::Input;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use goldenscript::Context;
@@ -182,6 +183,7 @@ impl Runner {
             identity: Arc::new(Identity::open(&folder.join("identity.key")).unwrap()),
             ledger,
             engine,
+            jobs: Jobs::open(&folder.join("jobs"), jobs::Limits::default()).unwrap(),
             peers: Arc::clone(&self.network) as Arc<dyn Peers>,
             credentials: Arc::clone(&self.network) as Arc<dyn Credentials>,
             shutdown: CancellationToken::new(),

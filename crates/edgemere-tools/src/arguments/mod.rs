@@ -1,4 +1,4 @@
-//! A call's arguments: checked against the tool's schema, with defaults. All that is wrong is told
+//! A call's arguments: checked against the tool's schema, with defaults. All that is wrong is reported
 //! at once, in words that an agent can act on.
 
 mod defaults;

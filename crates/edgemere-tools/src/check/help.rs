@@ -1,4 +1,4 @@
-//! The help that a file gives of itself: what agents are told before they call anything, and a line for each
+//! The help that a file gives of itself: the instructions for agents before they call anything, and a line for each
 //! tool. It is made when the file is loaded, and is an answer without a command.
 
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! Checks: what the forms say is proved before anything is offered. All that is wrong is told at once.
+//! Checks: what the forms say is proved before anything is offered. All that is wrong is reported at once.
 //!
 //! `tool` makes a tool of its form, with the help of `schema` (JSON Schemas), `command` (the form of
 //! the command), `program` (the form of a program), `trial` (its templates, tried with every combination

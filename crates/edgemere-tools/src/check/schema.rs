@@ -12,7 +12,8 @@ use crate::words::Wrong;
 pub(super) struct Input {
     /// What agents are shown.
     pub(super) listed: Map<String, Value>,
-    /// What is taken: all of that, and what a file of EdgeLake's does not list.
+    /// What is taken: all of that, and what is not listed: the builder's other arguments in a file of
+    /// EdgeLake's, and what rows are ordered by as objects.
     pub(super) accepted: Map<String, Value>,
     pub(super) arguments: Arguments,
 }
@@ -37,7 +38,7 @@ pub(super) fn input(checking: &mut Checking<'_>, pointer: &str, form: &ToolForm)
     }
     schema.insert("type".into(), json!("object"));
     schema.entry("properties").or_insert_with(|| json!({}));
-    // A slip in an argument's name is told, unless the file takes any name.
+    // A slip in an argument's name is reported, unless the file takes any name.
     schema.entry("additionalProperties").or_insert(json!(false));
     if required.is_empty() {
         schema.shift_remove("required");
@@ -54,6 +55,10 @@ pub(super) fn input(checking: &mut Checking<'_>, pointer: &str, form: &ToolForm)
                 Some(_) => Some(properties.entry(name).or_insert(property).clone()),
             };
         }
+    }
+    // Some clients refuse a choice of types in what is listed, and agents send either.
+    if let (true, Some(kind)) = (is_built, schema.get_mut("properties").and_then(ordered_by)) {
+        *kind = json!(build::ORDERINGS);
     }
     let accepted = schema;
     if checking.file.source.is_proven {
@@ -76,6 +81,12 @@ pub(super) fn input(checking: &mut Checking<'_>, pointer: &str, form: &ToolForm)
             None
         }
     }
+}
+
+/// The type of what rows are ordered by, where that is text alone.
+fn ordered_by(properties: &mut Value) -> Option<&mut Value> {
+    let kind = properties.get_mut(build::ORDER_BY)?.pointer_mut("/items/type")?;
+    (*kind == "string").then_some(kind)
 }
 
 /// Gives words to choose from their type: some clients refuse an "enum" without one.

@@ -206,7 +206,7 @@ impl Executor {
     }
 }
 
-/// A failure whose next step is told as an argument, and not as a condition of a command.
+/// A failure whose next step is reported as an argument, and not as a condition of a command.
 fn in_arguments(failure: Failure) -> Failure {
     let hint = failure.hint.map(|hint| hint.replace("subset = true", "subset: true"));
     Failure { hint, ..failure }

@@ -10,7 +10,7 @@ use mcp_serve::Call;
 
 use crate::commands::Failure;
 
-/// How often it is told.
+/// How often it is reported.
 const EVERY: Duration = Duration::from_millis(250);
 
 /// Takes a page of rows, and tells how far it is while that takes.
@@ -39,7 +39,7 @@ async fn tell(call: &Call, watched: &Watched) -> Infallible {
         let done = status.operators.iter().filter(|share| share.state == State::Done).count();
         let rows: u64 =
             status.operators.iter().map(|share| share.rows).sum::<u64>().max(status.rows);
-        // What is told must grow from one time to the next, also while no operator ends.
+        // What is reported must grow from one time to the next, also while no operator ends.
         let grown = done as f64 + (1.0 - 1.0 / f64::from(tick + 1)) * 0.9;
         let message = match status.operators.len() {
             0 => format!("{rows} rows"),

@@ -15,7 +15,7 @@ pub(crate) struct FileForm {
     /// The version of this form: 1.0.
     #[serde(default)]
     pub(crate) version: Option<Version>,
-    /// What agents are told of the server before they call anything: where to begin, and what holds for
+    /// What the server tells agents before they call anything: where to begin, and what holds for
     /// all tools. A sentence that names a tool which is not served is left out.
     #[serde(default)]
     pub(crate) instructions: Option<String>,
@@ -74,7 +74,7 @@ pub(crate) struct ToolForm {
     /// The JSON Schema of its structured answers. Of SQL with known tables it is made by itself.
     #[serde(default)]
     pub(crate) output_schema: Option<Map<String, Value>>,
-    /// What clients are told of its effects; without, it follows from the command.
+    /// What clients read about its effects; without, it follows from the command.
     #[serde(default)]
     pub(crate) annotations: Option<AnnotationsForm>,
     /// How large an answer may be and how long it may take.
@@ -312,7 +312,7 @@ pub(crate) enum FilterSourceForm {
     Literal,
 }
 
-/// What clients are told of a tool's effects.
+/// What clients read about a tool's effects.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct AnnotationsForm {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::problem::Problem;
 
-/// The text of a file, under the name that it is told by.
+/// The text of a file, under the name that it is reported by.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) name: String,

@@ -1,6 +1,6 @@
 //! Completions: the databases, tables and columns that there are, for holes of these names.
 
-use mcp_serve::{BoxFuture, Complete, Completing, Completion, Context, Fault};
+use mcp_serve::{BoxFuture, Complete, Completion, CompletionRequest, Context, Fault};
 use serde_json::Value;
 
 use super::ask::{TableName, columns, tables};
@@ -20,13 +20,17 @@ impl Names {
         Self { executor: executor.clone() }
     }
 
-    async fn names(&self, hole: &Completing, context: &Context) -> Result<Vec<String>, Failure> {
+    async fn names(
+        &self,
+        request: &CompletionRequest,
+        context: &Context,
+    ) -> Result<Vec<String>, Failure> {
         let commands = self.executor.commands().as_ref();
         let principal = self.executor.principal_of(context);
-        let given = |name: &str| hole.arguments.get(name).and_then(Value::as_str);
+        let given = |name: &str| request.arguments.get(name).and_then(Value::as_str);
         let database = DATABASE.iter().find_map(|name| given(name));
         let of_database = |name: &TableName| database.is_none_or(|wanted| name.database == wanted);
-        match hole.argument.as_str() {
+        match request.argument.as_str() {
             name if DATABASE.contains(&name) => {
                 let tables = tables(commands, &principal).await?;
                 Ok(tables.into_iter().map(|name| name.database).collect())
@@ -53,13 +57,13 @@ impl Names {
 impl Complete for Names {
     fn complete<'a>(
         &'a self,
-        hole: &'a Completing,
+        request: &'a CompletionRequest,
         context: &'a Context,
     ) -> BoxFuture<'a, Result<Completion, Fault>> {
         Box::pin(async move {
             // What cannot be found out is no completion.
-            let mut names = self.names(hole, context).await.unwrap_or_default();
-            let typed = hole.value.to_lowercase();
+            let mut names = self.names(request, context).await.unwrap_or_default();
+            let typed = request.value.to_lowercase();
             names.retain(|name| name.to_lowercase().starts_with(&typed));
             names.sort();
             names.dedup();

@@ -29,7 +29,7 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// Offers what the executor can do; changes of tables are told through the server.
+    /// Offers what the executor can do; changes of tables are reported through the server.
     pub fn new(executor: Executor, server: &Server) -> Self {
         let tables = Tables::new(executor.clone(), server.clone());
         Self { executor, tables, beside: None }

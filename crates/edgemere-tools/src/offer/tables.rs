@@ -1,5 +1,5 @@
 //! The network's tables as resources: each with its columns and a few rows, and its last rows, of
-//! whose growth subscribers are told.
+//! whose growth subscribers are reported.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -155,13 +155,13 @@ impl Resources for Tables {
         name(TAIL, uri).is_some() && has_room
     }
 
-    fn watched(&self, uri: &str, is_watched: bool) {
+    fn subscribed(&self, uri: &str, is_subscribed: bool) {
         let mut watching = self.watching.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(watcher) = watching.remove(uri) {
             watcher.abort();
         }
         let has_room = watching.len() < WATCHED_MAX;
-        if is_watched
+        if is_subscribed
             && has_room
             && let Some(name) = name(TAIL, uri)
         {

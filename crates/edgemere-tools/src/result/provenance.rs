@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use edgemere_command::Sources;
-use edgemere_command::network::{Share, State};
+use edgemere_command::network::{OperatorProgress, State};
 use edgemere_command::sync::LedgerAge;
 use serde_json::{Map, Value, json};
 
@@ -33,13 +33,13 @@ impl Provenance {
     }
 
     /// Of an answer of operators; of this node alone when there are none.
-    pub(crate) fn of_operators(shares: &[Share], node: String, time: Duration) -> Self {
+    pub(crate) fn of_operators(shares: &[OperatorProgress], node: String, time: Duration) -> Self {
         if shares.is_empty() {
             return Self::of_node(node, time);
         }
         // An operator that has not ended has read at least what it sent. One that has may have sent
         // more than it read: the count of no rows is a row.
-        let scanned = |share: &Share| match share.has_told_read {
+        let scanned = |share: &OperatorProgress| match share.has_told_read {
             true => share.rows_read,
             false => share.rows,
         };
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn an_operator_that_read_nothing_scanned_nothing() {
-        let share = |rows_read, has_told_read| Share {
+        let share = |rows_read, has_told_read| OperatorProgress {
             operator: Operator::default(),
             state: State::Done,
             rows: 1,
@@ -183,7 +183,7 @@ mod tests {
             time: Duration::ZERO,
             error: None,
         };
-        let scanned = |shares: &[Share]| {
+        let scanned = |shares: &[OperatorProgress]| {
             Provenance::of_operators(shares, "n".into(), Duration::ZERO).rows_scanned
         };
         // The count of no rows is a row.

@@ -63,7 +63,7 @@ async fn tell(events: &mut Events, call: &Call) -> Result<Told, Failure> {
         let message = message?;
         told.last = serde_json::from_str(&message).unwrap_or_default();
         told.rows += told.last.get("row_count").and_then(Value::as_u64).unwrap_or(0);
-        // What is told must grow, and the last message has no rows.
+        // What is reported must grow, and the last message has no rows.
         let rows = told.rows as f64;
         let done = if is_data(&told.last) { rows } else { rows + 0.5 };
         call.progress(done, None, Some(message.trim_end().to_owned())).await;

@@ -14,8 +14,14 @@ const CLAUSES: [(&str, &str); 4] = [
     ("where", "[[ WHERE {e:where} ]]"),
     ("group_by", "[[ GROUP BY {g:group_by} ]]"),
     ("having", "[[ HAVING {e:having} ]]"),
-    ("order_by", "[[ ORDER BY {o:order_by} ]]"),
+    (ORDER_BY, "[[ ORDER BY {o:order_by} ]]"),
 ];
+
+/// The argument that orders the rows.
+pub(crate) const ORDER_BY: &str = "order_by";
+
+/// What the builder takes in it: `"value DESC"`, or `{"column": "value", "direction": "desc"}`.
+pub(crate) const ORDERINGS: [&str; 2] = ["string", "object"];
 
 /// How many rows a query gives that says no limit, as EdgeLake's builder has it.
 const LIMIT: u64 = 100;
@@ -39,7 +45,7 @@ pub(crate) fn arguments() -> Vec<(String, Value)> {
         ("where", text()),
         ("group_by", texts()),
         ("having", text()),
-        ("order_by", json!({ "type": "array", "items": { "type": ["string", "object"] } })),
+        (ORDER_BY, json!({ "type": "array", "items": { "type": ORDERINGS } })),
         ("limit", count(1)),
         ("offset", count(0)),
     ];
@@ -53,7 +59,7 @@ pub(crate) fn schema() -> Map<String, Value> {
     properties.extend(arguments());
     // An object would say the same in more words, and some clients take no choice of types.
     properties.insert(
-        "order_by".to_owned(),
+        ORDER_BY.to_owned(),
         json!({ "type": "array", "items": { "type": "string" }, "description": "value DESC" }),
     );
     let mut schema = Map::new();

@@ -1,4 +1,4 @@
-//! Filling a template: every argument becomes a value in its place, and all that do not fit are told
+//! Filling a template: every argument becomes a value in its place, and all that do not fit are reported
 //! at once.
 
 use std::ops::Range;

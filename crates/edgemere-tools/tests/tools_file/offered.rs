@@ -52,6 +52,25 @@ fn the_builder_of_an_edgelake_file_takes_what_it_knows() {
     assert!(refused(&listed, "bare", json!({"database": "d"})).contains("table: is missing"));
 }
 
+/// What is listed has one type, and what is taken has both: agents send either.
+#[test]
+fn rows_are_ordered_by_texts_and_by_objects() {
+    let toolbox = Toolbox::builtin().unwrap();
+    let by = |order_by: Value| json!({"database": "d", "table": "t", "order_by": order_by});
+    let built = call(
+        &toolbox,
+        "query",
+        by(json!([{"column": "a", "direction": "DESC"}, {"column": "b"}, "c desc"])),
+    );
+    assert!(built.contains("ORDER BY a desc, b asc, c desc LIMIT 100"), "{built}");
+    let wrong = refused(&toolbox, "query", by(json!([5])));
+    assert!(wrong.contains("order_by[0]"), "{wrong}");
+    let wrong = refused(&toolbox, "query", by(json!([{"column": "a", "direction": "up"}])));
+    assert!(wrong.contains("order_by"), "{wrong}");
+    let listed = &toolbox.tool("query").unwrap().input_schema["properties"]["order_by"];
+    assert_eq!(listed["items"], json!({"type": "string"}));
+}
+
 #[test]
 fn a_whole_select_stands_for_what_it_would_be_built_of() {
     let toolbox = Toolbox::builtin().unwrap();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use edgemere_command::Kind;
-use edgemere_engine::private;
+use edgemere_storage::private;
 use sha2::{Digest, Sha256};
 
 use super::Listed;

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context as _;
 use edgemere_command::{Kind, VERSION};
-use edgemere_engine::{private, storage};
+use edgemere_storage::{private, storage};
 
 use super::copy::{check, copy, files, sync_folders};
 use super::{Damaged, FORMAT, LIST, List, Listed, PARTIAL, backups};

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context as _;
 use edgemere_command::Kind;
-use edgemere_engine::private;
+use edgemere_storage::private;
 
 use super::copy::{check, copy, sync_folders};
 use super::make::in_use;

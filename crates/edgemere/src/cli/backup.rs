@@ -14,20 +14,22 @@ use crate::config::{self, Config, DataKeys, Flags, keys};
 use crate::failure::Failure;
 use crate::{server, terminal};
 
-/// Back up a node's data folder, while it runs or not
+/// Back up a node's data folder, whether the node is running or not
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Back up a node's data folder: rows, ledger, keys and scripts. The node may run: writers and \
-                  queries go on, and the backup is of one moment.\n\nEach backup is a folder of its own in DIR, \
-                  named by its time, and complete. Parquet files that the backup before has are not copied again \
-                  but linked to, so that a second backup takes only the room of what is new.\n\nA file of rows that is \
-                  damaged is taken from the backup before. When that does not have it, the backup is made without it, \
-                  names it, and the exit code is 6.\n\nIt runs on the machine of the node, as the same user.",
+    long_about = "Back up a node's data folder: rows, ledger, keys and scripts. The node may be \
+                  running: writers and queries continue, and the backup is a consistent \
+                  snapshot.\n\nEach backup is a complete folder in DIR, named by its time. \
+                  Parquet files that the previous backup has are hard-linked instead of copied, \
+                  so that a second backup only takes the space of what is new.\n\nA damaged \
+                  Parquet file is taken from the previous backup. If that does not have it, the \
+                  backup is made without the file, the command names it, and the exit code is \
+                  6.\n\nRun it on the machine of the node, as the same user.",
     after_help = "Examples:\n  edgemere backup /mnt/usb/plant-1\n  \
                   edgemere backup /backups/plant-1 --data /var/lib/plant-1"
 )]
 pub(crate) struct Backup {
-    /// The folder of the backups: a new one, or one with backups
+    /// The folder for backups: a new folder, or one that already has backups
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 

@@ -6,7 +6,7 @@ use clap_complete::Shell;
 
 use crate::terminal;
 
-/// Print the completions of a shell
+/// Print the completion script for a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  source <(edgemere completions bash)\n  \
                         edgemere completions zsh > ~/.zfunc/_edgemere\n  \

@@ -13,7 +13,7 @@ use crate::config::{self, ClientKeys, Config, Entry, FILE_NAME, Flags, NodeKeys}
 use crate::failure::Failure;
 use crate::terminal;
 
-/// Show the configuration and where it came from, or write a file of it
+/// Show the configuration and its sources, or write a configuration file
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     #[command(effect = Effect::Read)]
@@ -22,7 +22,7 @@ pub(crate) enum Command {
     Init(Init),
 }
 
-/// Print every key, its value and where it came from, as TOML
+/// Print every key, its value and its source, as TOML
 #[derive(Debug, clap::Args)]
 pub(crate) struct Show {
     #[command(flatten)]
@@ -35,7 +35,7 @@ pub(crate) struct Show {
 /// Write edgemere.toml with every key at its default
 #[derive(Debug, clap::Args)]
 pub(crate) struct Init {
-    /// Write over a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 }

@@ -8,17 +8,17 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Run a node", &["node", "demo"]),
     ("Talk to a node", &["run", "sql", "import", "policy", "shell"]),
     ("Serve agents", &["mcp", "tools"]),
-    ("Set up and look after", &["config", "backup", "restore", "data", "ledger", "completions"]),
+    ("Set up and maintain", &["config", "backup", "restore", "data", "ledger", "completions"]),
 ];
 
 const EXAMPLES: [(&str, &str); 7] = [
-    ("edgemere demo", "a network with sample data, to look around"),
-    ("edgemere node --name plant-1", "a node of your own, in ./edgemere-data"),
-    ("edgemere run 'get status'", "ask the node on this machine"),
-    ("edgemere run 'blockchain get operator'", "see who holds data"),
+    ("edgemere demo", "try a network with sample data"),
+    ("edgemere node --name plant-1", "start a node with its data in ./edgemere-data"),
+    ("edgemere run 'get status'", "send a command to the node on this machine"),
+    ("edgemere run 'blockchain get operator'", "list the nodes that store rows"),
     ("edgemere import pumps.csv --dbms water", "store the rows of a file"),
-    ("edgemere shell", "the same, with completion and history"),
-    ("edgemere --serve", "these commands as tools for agents, over MCP"),
+    ("edgemere shell", "type SQL and commands, with completion"),
+    ("edgemere --serve", "serve these commands to agents as MCP tools"),
 ];
 
 /// The command line with its commands in groups.
@@ -42,7 +42,7 @@ pub(super) fn grouped(command: Command) -> Command {
         options = heading("Options"),
     );
     command.help_template(template).after_help(format!(
-        "{}{examples}\n\"edgemere COMMAND --help\" says more of a command.",
+        "{}{examples}\n\"edgemere COMMAND --help\" describes a command in detail.",
         heading("Examples")
     ))
 }
@@ -61,7 +61,8 @@ mod tests {
         let command = crate::cli::command();
         let mut listed: Vec<_> =
             GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
-        let mut known: Vec<_> = command.get_subcommands().map(Command::get_name).collect();
+        let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+        let mut known: Vec<_> = shown.map(Command::get_name).collect();
         listed.sort_unstable();
         known.sort_unstable();
         assert_eq!(listed, known);

@@ -12,22 +12,22 @@ use crate::failure::Failure;
 use crate::server;
 use crate::terminal;
 
-/// Check, repair or change the ledger of a node that is not running
+/// Verify, repair or change the ledger of a stopped node
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Check every entry of the ledger
+    /// Verify the hash of every entry of the ledger
     #[command(effect = Effect::Read)]
     Verify(Where),
-    /// Cut a damaged ledger back to its last whole entry; what is cut is saved beside it
+    /// Truncate a damaged ledger after its last valid entry, and save the rest next to it
     #[command(effect = Effect::Destructive)]
     Repair(Where),
-    /// Take the master's ledger at the next start, whatever it drops of this node's copy
+    /// Accept the master's ledger at the next start, whatever it drops from this node's copy
     #[command(effect = Effect::Destructive)]
     Accept(Where),
-    /// Make this node's copy the network's ledger: the node is its master from the next start on
+    /// Make this node's copy the network's ledger; the node can then start as the master
     #[command(effect = Effect::Destructive)]
     Promote(Where),
-    /// Take policies out of the ledger by their ids
+    /// Remove policies from the ledger by their ids
     #[command(effect = Effect::Destructive)]
     Drop(Drop),
 }

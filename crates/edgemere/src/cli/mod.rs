@@ -12,6 +12,7 @@ mod ledger;
 mod mcp;
 mod node;
 mod policy;
+mod reference;
 mod restore;
 mod run;
 pub(crate) mod serve;
@@ -36,20 +37,20 @@ use crate::{logging, terminal};
 /// The heading in help of what every command takes.
 pub(crate) const GLOBAL_HEADING: &str = "Global options";
 
-/// Makes the machines at the edge one database: run a node, or talk to one
+/// Make the machines at the edge one database: run a node, or talk to one
 #[derive(Debug, Parser)]
 #[command(name = "edgemere", version, subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
 
-    /// The configuration file [default: edgemere.toml in the folder edgemere of the user's
-    /// configuration; of one in the current folder only what is harmless]
+    /// The configuration file [default: edgemere/edgemere.toml in the user's configuration folder, and
+    /// the harmless keys of edgemere.toml in the current folder]
     #[arg(long, global = true, env = "EDGEMERE_CONFIG", value_name = "FILE")]
     #[arg(help_heading = GLOBAL_HEADING)]
     config: Option<PathBuf>,
 
-    /// When there is colour; NO_COLOR and CLICOLOR count too
+    /// When to use colour; NO_COLOR and CLICOLOR apply as well
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     #[arg(help_heading = GLOBAL_HEADING)]
     color: clap::ColorChoice,
@@ -84,6 +85,8 @@ enum Command {
     #[command(subcommand)]
     Ledger(ledger::Command),
     Completions(completions::Completions),
+    #[command(hide = true)]
+    Reference(reference::Reference),
 }
 
 /// The whole command line.
@@ -104,6 +107,7 @@ impl Cli {
         // What needs no configuration works with a broken one, too.
         match &self.command {
             Command::Completions(completions) => return completions.run(),
+            Command::Reference(reference) => return reference.run(),
             Command::Config(config::Command::Init(init)) => return init.run(self.config),
             Command::Tools(command) => {
                 if let Some(done) = command.run_alone() {
@@ -134,6 +138,7 @@ impl Cli {
             Command::Data(command) => command.run(&config),
             Command::Ledger(command) => command.run(&config),
             Command::Completions(completions) => completions.run(),
+            Command::Reference(reference) => reference.run(),
         }
     }
 }
@@ -155,7 +160,7 @@ impl Command {
             Self::Restore(restore) => restore.keys.entries(),
             Self::Data(command) => command.given(),
             Self::Ledger(command) => command.given(),
-            Self::Demo(_) | Self::Completions(_) => Vec::new(),
+            Self::Demo(_) | Self::Completions(_) | Self::Reference(_) => Vec::new(),
         }
     }
 
@@ -182,7 +187,7 @@ impl Command {
     }
 }
 
-/// Says which variables of the environment nobody reads, though somebody meant them for us.
+/// Says which variables of the environment nobody reads, though they look as if they were meant for us.
 fn warn_of_misspelt() {
     if is_run_for_agent() {
         return;
@@ -197,7 +202,7 @@ fn warn_of_misspelt() {
 /// A runtime for a node.
 fn node_runtime() -> anyhow::Result<Runtime> {
     Builder::new_multi_thread()
-        .thread_stack_size(edgemere_engine::sql::STACK_BYTES)
+        .thread_stack_size(edgemere_query::sql::STACK_BYTES)
         .enable_all()
         .build()
         .context("cannot start the runtime")

@@ -6,9 +6,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use edgemere_command::Role;
-use edgemere_engine::jobs;
-use edgemere_engine::sql::Limits;
-use edgemere_engine::storage;
+use edgemere_query::sql::Limits;
+use edgemere_service::jobs;
+use edgemere_storage::storage;
 use edgemere_tools::Origin;
 
 use super::node_runtime;
@@ -22,8 +22,8 @@ use crate::terminal;
 #[derive(Debug, clap::Args)]
 #[command(
     long_about = "Start a node in the foreground. Ctrl-C or SIGTERM stops it.\n\nEvery flag is \
-                  also a key of edgemere.toml, without its dashes. When the node is ready, \
-                  node.json in its data folder says where it listens.",
+                  also a key of edgemere.toml, without the dashes. When the node is ready, it \
+                  writes its addresses to node.json in the data folder.",
     after_help = "Examples:\n  edgemere node\n  edgemere node --name plant-1 --data /var/lib/plant-1\n  \
                   edgemere node --role master --network 0.0.0.0:32048 --advertise 10.0.0.5:32048\n  \
                   edgemere node --role operator --name plant-1 --cluster plants --master \
@@ -33,7 +33,7 @@ pub(crate) struct Node {
     #[command(flatten)]
     pub(super) keys: Flags<NodeKeys>,
 
-    /// Stop when stdin ends, so that the node does not outlive who started it
+    /// Stop when stdin ends, so that the node does not outlive the process that started it
     #[arg(long, hide = true)]
     stop_with_stdin: bool,
 }
@@ -93,6 +93,7 @@ pub(super) fn options(config: &Config) -> anyhow::Result<Options> {
         body_memory: size(config, &keys::BODY_MEMORY)?,
         storage: storage(config)?,
         limits: limits(config)?,
+        jobs: jobs(config)?,
         ledger_age_max: Duration::from_secs(
             config::seconds(config.text(&keys::LEDGER_AGE_MAX)).map_err(Failure::input)?,
         ),
@@ -101,12 +102,12 @@ pub(super) fn options(config: &Config) -> anyhow::Result<Options> {
 
 fn storage(config: &Config) -> Result<storage::Options, Failure> {
     let defaults = storage::Options::default();
-    let fresh_bytes_max = size(config, &keys::FRESH_MEMORY)?;
+    let memtable_bytes_max = size(config, &keys::FRESH_MEMORY)?;
     let disk_reserve = config.get(&keys::DISK_RESERVE).map(config::size);
     Ok(storage::Options {
-        fresh_bytes_max,
+        memtable_bytes_max,
         // A table must settle long before all tables have taken what there is.
-        settle_bytes: defaults.settle_bytes.min(fresh_bytes_max / 4),
+        flush_bytes: defaults.flush_bytes.min(memtable_bytes_max / 4),
         compact_bytes: size(config, &keys::COMPACT_MEMORY)?,
         disk_reserve: disk_reserve.transpose().map_err(Failure::input)?,
         ..defaults
@@ -117,7 +118,7 @@ fn storage(config: &Config) -> Result<storage::Options, Failure> {
 pub(in crate::cli) fn agents(config: &Config) -> Result<mcp_serve::Limits, Failure> {
     let count = |key| config::count(config.text(key)).map_err(Failure::input);
     Ok(mcp_serve::Limits {
-        calls_at_once_max: usize::try_from(count(&keys::AGENT_CALLS)?).unwrap_or(usize::MAX),
+        concurrent_calls_max: usize::try_from(count(&keys::AGENT_CALLS)?).unwrap_or(usize::MAX),
         calls_per_second_max: count(&keys::AGENT_RATE)?,
         ..mcp_serve::Limits::default()
     })
@@ -132,7 +133,6 @@ fn limits(config: &Config) -> Result<Limits, Failure> {
         process_bytes: Some(machine::memory()),
         spill_bytes: size(config, &keys::QUERY_SPILL)?,
         time: Duration::from_secs(seconds),
-        jobs: jobs(config)?,
         ..Limits::default()
     })
 }
@@ -233,6 +233,7 @@ mod tests {
         if machine::memory() >= 4 << 30 {
             let process_bytes = Some(machine::memory());
             assert_eq!(options.limits, Limits { process_bytes, ..Limits::default() });
+            assert_eq!(options.jobs, jobs::Limits::default());
             assert_eq!(options.storage, storage::Options::default());
         }
         assert!(options.limits.memory_total_bytes as u64 <= machine::memory() / 2);
@@ -253,17 +254,18 @@ mod tests {
             process_bytes: Some(machine::memory()),
             spill_bytes: 0,
             time: Duration::from_secs(60),
-            jobs: jobs::Limits {
-                job_bytes: 2 << 20,
-                total_bytes: 1 << 30,
-                keep: Duration::from_secs(7),
-                ..jobs::Limits::default()
-            },
             ..Limits::default()
         };
         assert_eq!(options.limits, expected);
-        assert_eq!(options.storage.fresh_bytes_max, 8 << 20);
-        assert_eq!(options.storage.settle_bytes, 2 << 20);
+        let expected = jobs::Limits {
+            job_bytes: 2 << 20,
+            total_bytes: 1 << 30,
+            keep: Duration::from_secs(7),
+            ..jobs::Limits::default()
+        };
+        assert_eq!(options.jobs, expected);
+        assert_eq!(options.storage.memtable_bytes_max, 8 << 20);
+        assert_eq!(options.storage.flush_bytes, 2 << 20);
         assert_eq!(options.storage.compact_bytes, 4 << 20);
         assert_eq!(options.body_memory, 32 << 20);
     }

@@ -9,21 +9,21 @@ use crate::client::Question;
 use crate::config::{ClientKeys, Config, Entry, Flags};
 use crate::terminal;
 
-/// Look at the policies of the network: its tables, operators, clusters, and all else that nodes share
+/// Show the policies of the network: its tables, operators, clusters and other shared metadata
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Print the policies of a kind, or all
+    /// Print the policies of one type, or all policies
     #[command(effect = Effect::Read)]
     #[command(after_help = "Examples:\n  edgemere policy list\n  edgemere policy list operator")]
     List(List),
-    /// Print the policy of an id
+    /// Print the policy with an id
     #[command(effect = Effect::Read)]
     Show(Show),
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct List {
-    /// The kind of policies, such as table, operator or cluster [default: all]
+    /// The type of the policies, such as table, operator or cluster [default: all]
     #[arg(value_parser = kind)]
     kind: Option<String>,
 

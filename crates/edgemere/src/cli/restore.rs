@@ -7,21 +7,22 @@ use crate::backup::{self, Damaged, Restored};
 use crate::config::{Config, DataKeys, Flags, keys};
 use crate::terminal;
 
-/// Bring a backup back as a node's data folder
+/// Restore a backup as a node's data folder
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Bring a backup back as a node's data folder. Every file of the backup is verified first. The \
-                  data folder must be empty or not there, or --force moves what is in it aside; nothing is ever \
-                  deleted. Interrupted, it leaves the data folder as it was.",
+    long_about = "Restore a backup as a node's data folder. The command verifies every file of \
+                  the backup first. The data folder must be empty or must not exist, unless \
+                  --force moves its contents aside; nothing is ever deleted. An interrupted \
+                  restore leaves the data folder as it was.",
     after_help = "Examples:\n  edgemere restore /mnt/usb/plant-1\n  \
                   edgemere restore /mnt/usb/plant-1/2026-11-18T00-00-00Z --data /var/lib/plant-1 --force"
 )]
 pub(crate) struct Restore {
-    /// A backup, or a folder of backups, of which the newest is taken
+    /// A backup, or a folder of backups, whose newest is restored
     #[arg(value_name = "BACKUP")]
     backup: PathBuf,
 
-    /// Move what is in the data folder aside
+    /// Move the contents of the data folder aside first
     #[arg(long)]
     force: bool,
 

@@ -11,32 +11,33 @@ use crate::terminal;
 /// Send one command to a node and print its reply
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Send one command to a node and print its reply: painted on a terminal, as it \
-                  came in a pipe.\n\nExit codes: 0 done, 2 wrong input, 3 not found, 4 denied, 5 \
-                  conflict, 6 unavailable, 70 a fault of the program or the node.",
+    long_about = "Send one command to a node and print its reply: with colour on a terminal, \
+                  unchanged in a pipe.\n\nExit codes: 0 done, 2 wrong input, 3 not found, 4 \
+                  denied, 5 conflict, 6 unavailable, 70 an internal error of the program or the \
+                  node.",
     after_help = "Examples:\n  edgemere run 'get status'\n  edgemere run help\n  \
                   edgemere run 'blockchain get operator where company = \"My Company\"'\n  \
                   edgemere run 'get tables where format = json' | jq\n  \
                   edgemere run 'get status' --destination 127.0.0.1:32148"
 )]
 pub(crate) struct Run {
-    /// The command; quotes around it keep the shell from reading it first
+    /// The command; quote it so that the shell does not interpret it
     #[arg(required = true, value_name = "COMMAND")]
     command: Vec<String>,
 
     #[command(flatten)]
     pub(super) keys: Flags<ClientKeys>,
 
-    /// The nodes to run it on, when it is not the one that is asked: addresses or names with commas
-    /// between them, a ledger query, or "network" for the operators of the table that it is about
+    /// The nodes that run the command, if not the one it is sent to: addresses or names separated by
+    /// commas, a ledger query, or "network" for the operators that hold the table
     #[arg(long, value_name = "NODES")]
     destination: Option<String>,
 
-    /// Take the answers of those nodes that answer
+    /// Accept the replies of some nodes when others do not answer
     #[arg(long)]
     subset: bool,
 
-    /// How long each of the nodes has to answer
+    /// How long to wait for each node
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! What stops a process that runs until it is told to: SIGINT and SIGTERM ask it to stop, a second
+//! What stops a process that runs until a signal: SIGINT and SIGTERM ask it to stop, a second
 //! SIGINT does not wait for it, and where it is wanted the end of stdin asks, too.
 
 use std::io;

@@ -14,8 +14,9 @@ use crate::terminal;
 /// Send one query to a node and print its rows
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Send one query to a node and print its rows as they come: a table on a terminal, \
-                  CSV in a pipe, or any other format.\n\nExit codes are those of \"edgemere run\".",
+    long_about = "Send one query to a node and print its rows as they arrive: a table on a \
+                  terminal, CSV in a pipe, or the format that --format names.\n\nExit codes are \
+                  those of \"edgemere run\".",
     after_help = "Examples:\n  edgemere sql water 'select count(*) from pumps'\n  \
                   edgemere sql water 'select * from pumps' --format ndjson > pumps.ndjson\n  \
                   edgemere sql --network water 'select site, avg(level) from tanks group by site'"
@@ -24,33 +25,33 @@ pub(crate) struct Sql {
     /// The database
     dbms: String,
 
-    /// The query
+    /// The query: one SELECT, SHOW, DESCRIBE or EXPLAIN
     #[arg(required = true, value_name = "SELECT")]
     sql: Vec<String>,
 
-    /// How the rows look: table, json, json:list, ndjson, csv, arrow, parquet, mcp, mcp:columns,
+    /// The format of the rows: table, json, json:list, ndjson, csv, arrow, parquet, mcp, mcp:columns,
     /// batch or events [default: table on a terminal, csv in a pipe]
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
 
-    /// How long the query may take [default: as the node says]
+    /// The time limit of the query [default: the node's query-time]
     #[arg(long, value_name = "SECONDS")]
     max_time: Option<u64>,
 
-    /// Ask all operators of the network as one database. A node that has nothing of the database does
-    /// so without it
+    /// Query all operators of the network as one database; the default for a database of which the node
+    /// stores nothing
     #[arg(long)]
     network: bool,
 
-    /// Ask the node alone, also when it has nothing of the database
+    /// Query only the rows that the node itself stores
     #[arg(long, conflicts_with = "network")]
     local: bool,
 
-    /// The nodes to ask one by one: names or addresses with commas between them
+    /// Query only these operators: names or addresses separated by commas
     #[arg(long, value_name = "NODES", conflicts_with_all = ["network", "local"])]
     destination: Option<String>,
 
-    /// Take the rows of the operators that are there when others are not, and say which are missing
+    /// Accept the rows of some operators when others do not answer, and name the missing ones
     #[arg(long, conflicts_with = "local")]
     subset: bool,
 
@@ -89,7 +90,7 @@ impl Sql {
         match streamed {
             Ok(()) if last == b'\n' || !is_text => Ok(ExitCode::SUCCESS),
             Ok(()) => terminal::print("").map(|()| ExitCode::SUCCESS).map_err(Into::into),
-            // Whoever read has read enough.
+            // The reader has read enough.
             Err(error) if is_broken_pipe(&error) => Ok(ExitCode::SUCCESS),
             Err(error) => {
                 let failure = Failure::of(error);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use edgemere_command::Kind;
-use edgemere_engine::ingest::Input;
+use edgemere_storage::decode::Input;
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Response, StatusCode, Url};
 use serde::Deserialize;
@@ -62,6 +62,9 @@ pub(crate) struct Column {
     pub(crate) name: String,
     #[serde(rename = "type")]
     pub(crate) type_name: String,
+    /// What it is called in the file, where that is another name.
+    #[serde(default)]
+    pub(crate) original_name: Option<String>,
 }
 
 /// That a column is text because of a value.

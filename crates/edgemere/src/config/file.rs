@@ -1,4 +1,4 @@
-//! `edgemere.toml`: where it is looked for, and what it says. What is wrong in it is told with the
+//! `edgemere.toml`: where it is looked for, and what it says. What is wrong in it is reported with the
 //! line and the column.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 /// The file's name.
 pub(crate) const FILE_NAME: &str = "edgemere.toml";
 
-/// How near a key must be to be what somebody meant.
+/// How near a key must be to be meant.
 const NEAR_MIN: f64 = 0.8;
 
 /// Reads a file that must be there.

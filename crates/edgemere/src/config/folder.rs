@@ -28,6 +28,16 @@ static HARMLESS: [&Key; 12] = [
 /// The keys that hold from there when they say less than what holds without them.
 static LOWERED: [&Key; 2] = [&keys::ACCESS, &keys::AGENT_ACCESS];
 
+/// The keys that apply from a file that nobody has named.
+pub(crate) fn harmless() -> &'static [&'static Key] {
+    &HARMLESS
+}
+
+/// The keys that apply from there only when they lower what applies otherwise.
+pub(crate) fn lowered() -> &'static [&'static Key] {
+    &LOWERED
+}
+
 /// Puts together what flags and the environment give, the user's own file, and the working folder's.
 pub(super) fn load(given: &[Entry], of_user: &[Entry], of_folder: Vec<Entry>) -> Config {
     let without = Config::of(&[given, of_user].concat());

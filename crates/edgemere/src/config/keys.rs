@@ -14,7 +14,7 @@ pub(crate) static NAME: Key = Key {
     name: "name",
     variable: "EDGEMERE_NAME",
     value_name: "NAME",
-    help: "The node's name",
+    help: "The node's name; each node of a network needs its own",
     form: Form::Text,
     default: Default::Fixed("edgemere"),
 };
@@ -24,8 +24,8 @@ pub(crate) static ROLE: Key = Key {
     name: "role",
     variable: "EDGEMERE_ROLE",
     value_name: "ROLE,…",
-    help: "What the node is to the network: master keeps the ledger, operator holds data, query \
-           answers for the network",
+    help: "The node's roles: master keeps the ledger, operator stores rows, query answers \
+           queries for the network",
     form: Form::Words(&["master", "operator", "query"]),
     default: Default::Fixed("master,operator,query"),
 };
@@ -35,7 +35,7 @@ pub(crate) static DATA: Key = Key {
     name: "data",
     variable: "EDGEMERE_DATA",
     value_name: "DIR",
-    help: "The folder of the node's data, which is made when it is missing",
+    help: "The data folder; the node creates it if it does not exist",
     form: Form::Text,
     default: Default::Fixed("edgemere-data"),
 };
@@ -45,10 +45,10 @@ pub(crate) static HTTP: Key = Key {
     name: "http",
     variable: "EDGEMERE_HTTP",
     value_name: "ADDR:PORT",
-    help: "Where people and programs reach the node; port 0 is any free one",
+    help: "The address of the HTTP port, for people and programs; port 0 picks a free port",
     form: Form::Address,
     default: Default::Computed {
-        words: "127.0.0.1:32349; port 32049 for a master alone, 32149 for an operator alone",
+        words: "127.0.0.1:32349; port 32049 with the role master only, 32149 with operator only",
         of: |config| loopback(config, 49),
     },
 };
@@ -58,10 +58,10 @@ pub(crate) static NETWORK: Key = Key {
     name: "network",
     variable: "EDGEMERE_NETWORK",
     value_name: "ADDR:PORT",
-    help: "Where other nodes reach the node; port 0 is any free one",
+    help: "The address of the network port, for other nodes; port 0 picks a free port",
     form: Form::Address,
     default: Default::Computed {
-        words: "127.0.0.1:32348; port 32048 for a master alone, 32148 for an operator alone",
+        words: "127.0.0.1:32348; port 32048 with the role master only, 32148 with operator only",
         of: |config| loopback(config, 48),
     },
 };
@@ -71,8 +71,8 @@ pub(crate) static ADVERTISE: Key = Key {
     name: "advertise",
     variable: "EDGEMERE_ADVERTISE",
     value_name: "IP:PORT",
-    help: "The address under which other nodes reach the node, when it is another than --network; \
-           port 0 is the same port",
+    help: "The address at which other nodes reach this node, if it differs from --network; port \
+           0 means the same port",
     form: Form::Address,
     default: Default::Unset("the network address"),
 };
@@ -82,11 +82,11 @@ pub(crate) static NETWORK_KEY: Key = Key {
     name: "network-key",
     variable: "EDGEMERE_NETWORK_KEY",
     value_name: "FILE",
-    help: "The file with the key that all nodes of the network have; in the environment also the \
-           key itself",
+    help: "The file with the key that all nodes of the network share; the environment variable \
+           also takes the key itself (64 hex digits)",
     form: Form::Secret,
     default: Default::Unset(
-        "network.key in the data folder, which a master makes that other machines can reach",
+        "network.key in the data folder; a master that other machines can reach creates it",
     ),
 };
 
@@ -105,10 +105,10 @@ pub(crate) static CLUSTER: Key = Key {
     name: "cluster",
     variable: "EDGEMERE_CLUSTER",
     value_name: "NAME",
-    help: "The cluster that the data of an operator belongs to",
+    help: "The cluster that an operator's rows belong to",
     form: Form::Text,
     default: Default::Computed {
-        words: "the node's name and \"-cluster\"",
+        words: "the node's name followed by \"-cluster\"",
         of: |config| format!("{}-cluster", config.text(&NAME)),
     },
 };
@@ -118,7 +118,7 @@ pub(crate) static MASTER: Key = Key {
     name: "master",
     variable: "EDGEMERE_MASTER",
     value_name: "ADDR:PORT",
-    help: "The network address of the master, for a node that is not one itself",
+    help: "The network address of the master, for a node without the role master",
     form: Form::Place,
     default: Default::Unset("none"),
 };
@@ -128,7 +128,7 @@ pub(crate) static REGISTER: Key = Key {
     name: "register",
     variable: "EDGEMERE_REGISTER",
     value_name: "true|false",
-    help: "Whether the node adds policies about itself to the ledger",
+    help: "Whether the node publishes policies about itself in the ledger",
     form: Form::Switch,
     default: Default::Fixed("true"),
 };
@@ -138,7 +138,7 @@ pub(crate) static ACCESS: Key = Key {
     name: "access",
     variable: "EDGEMERE_ACCESS",
     value_name: "ACCESS",
-    help: "What callers of the node may do; each includes the ones before it",
+    help: "What callers of the node may do; each level includes the ones before it",
     form: Form::Word(&["read", "write", "admin"]),
     default: Default::Fixed("admin"),
 };
@@ -148,8 +148,8 @@ pub(crate) static ALLOW_ORIGIN: Key = Key {
     name: "allow-origin",
     variable: "EDGEMERE_ALLOW_ORIGIN",
     value_name: "ORIGIN,…",
-    help: "The origins whose web pages may ask the node in a browser, as http://localhost:6274, beside \
-           the node's own",
+    help: "Origins whose web pages may send requests from a browser, such as \
+           http://localhost:6274; the node's own page always may",
     form: Form::Origins,
     default: Default::Unset("none"),
 };
@@ -159,8 +159,8 @@ pub(crate) static ALLOW_HOST: Key = Key {
     name: "allow-host",
     variable: "EDGEMERE_ALLOW_HOST",
     value_name: "NAME,…",
-    help: "The names under which programs and other nodes reach the node, beside its addresses and \
-           localhost",
+    help: "Host names by which programs and other nodes reach the node, in addition to its \
+           addresses and localhost",
     form: Form::Hosts,
     default: Default::Unset("none"),
 };
@@ -170,7 +170,8 @@ pub(crate) static AGENT_ACCESS: Key = Key {
     name: "agent-access",
     variable: "EDGEMERE_AGENT_ACCESS",
     value_name: "ACCESS",
-    help: "What agents may do over MCP, within what their tools do; each includes the ones before it",
+    help: "What agents may do over MCP, within what their tools do; each level includes the ones \
+           before it",
     form: Form::Word(&["read", "write", "admin"]),
     default: Default::Fixed("read"),
 };
@@ -180,7 +181,8 @@ pub(crate) static AGENT_CALLS: Key = Key {
     name: "agent-calls",
     variable: "EDGEMERE_AGENT_CALLS",
     value_name: "N",
-    help: "How many calls the agents of one user may have under way; one more is refused",
+    help: "How many tool calls of one user's agents may run at once; the node refuses further \
+           calls",
     form: Form::Count,
     default: Default::Fixed("64"),
 };
@@ -190,8 +192,8 @@ pub(crate) static AGENT_RATE: Key = Key {
     name: "agent-rate",
     variable: "EDGEMERE_AGENT_RATE",
     value_name: "N",
-    help: "How many calls the agents of one user may begin in a second, on average; who is faster is told \
-           when to come back",
+    help: "How many tool calls per second one user's agents may start, on average; a call above \
+           the rate is refused with the time to wait",
     form: Form::Count,
     default: Default::Fixed("100000"),
 };
@@ -201,8 +203,8 @@ pub(crate) static TOOLS: Key = Key {
     name: "tools",
     variable: "EDGEMERE_TOOLS",
     value_name: "FILE",
-    help: "The file of the tools that agents have over MCP, which is loaded again when it changes; \
-           \"edgelake\" are those with EdgeLake's names",
+    help: "The tools file for agents over MCP, which the node reloads when it changes; \
+           \"edgelake\" selects the tools with EdgeLake's names",
     form: Form::Text,
     default: Default::Unset("the tools that come with Edgemere"),
 };
@@ -212,8 +214,8 @@ pub(crate) static CLI_TOOLS: Key = Key {
     name: "cli-tools",
     variable: "EDGEMERE_CLI_TOOLS",
     value_name: "true|false",
-    help: "Whether agents have the commands of this command line as tools, too, within their access: \
-           \"edgemere --serve\" offers them alone",
+    help: "Whether agents also get the commands of this program as tools, within their access; \
+           \"edgemere --serve\" serves only those",
     form: Form::Switch,
     default: Default::Fixed("false"),
 };
@@ -223,7 +225,7 @@ pub(crate) static QUERY_MEMORY: Key = Key {
     name: "query-memory",
     variable: "EDGEMERE_QUERY_MEMORY",
     value_name: "SIZE",
-    help: "The memory that one query may have; what needs more goes to disk",
+    help: "The memory of one query; a query that needs more spills to disk",
     form: Form::Size { min: MEMORY_MIN },
     default: Default::Computed {
         words: "an eighth of the memory, at most 512MiB",
@@ -236,7 +238,7 @@ pub(crate) static QUERY_MEMORY_TOTAL: Key = Key {
     name: "query-memory-total",
     variable: "EDGEMERE_QUERY_MEMORY_TOTAL",
     value_name: "SIZE",
-    help: "The memory that all queries may have together",
+    help: "The memory of all queries together",
     form: Form::Size { min: MEMORY_MIN },
     default: Default::Computed {
         words: "a quarter of the memory, at most 1GiB",
@@ -249,7 +251,7 @@ pub(crate) static QUERY_SPILL: Key = Key {
     name: "query-spill",
     variable: "EDGEMERE_QUERY_SPILL",
     value_name: "SIZE",
-    help: "The disk space that all queries may have for what does not fit in memory",
+    help: "The disk space that all queries together may spill to",
     form: Form::Size { min: 0 },
     default: Default::Fixed("16GiB"),
 };
@@ -259,7 +261,7 @@ pub(crate) static QUERY_TIME: Key = Key {
     name: "query-time",
     variable: "EDGEMERE_QUERY_TIME",
     value_name: "SECONDS",
-    help: "How long a query may take that does not say so itself with max_time",
+    help: "The time limit of a query that does not set max_time",
     form: Form::Seconds,
     default: Default::Fixed("300"),
 };
@@ -269,8 +271,8 @@ pub(crate) static LEDGER_AGE_MAX: Key = Key {
     name: "ledger-age-max",
     variable: "EDGEMERE_LEDGER_AGE_MAX",
     value_name: "SECONDS",
-    help: "How old the copy of the ledger may be, since the master last answered, for an answer of the \
-           network to be called complete",
+    help: "How long ago the master may have last confirmed this node's copy of the ledger; \
+           results of the network that rely on an older copy are not marked complete",
     form: Form::Seconds,
     default: Default::Fixed("900"),
 };
@@ -280,7 +282,7 @@ pub(crate) static JOB_DISK: Key = Key {
     name: "job-disk",
     variable: "EDGEMERE_JOB_DISK",
     value_name: "SIZE",
-    help: "The disk space that the rows of one job may take; a job with more fails",
+    help: "The disk space for the rows of one job; a job with more rows fails",
     form: Form::Size { min: MEMORY_MIN },
     default: Default::Fixed("1GiB"),
 };
@@ -290,7 +292,7 @@ pub(crate) static JOB_DISK_TOTAL: Key = Key {
     name: "job-disk-total",
     variable: "EDGEMERE_JOB_DISK_TOTAL",
     value_name: "SIZE",
-    help: "The disk space that the rows of all jobs may take; the first that ended go first",
+    help: "The disk space for the rows of all jobs; the node removes the jobs that ended first",
     form: Form::Size { min: MEMORY_MIN },
     default: Default::Fixed("4GiB"),
 };
@@ -300,7 +302,7 @@ pub(crate) static JOB_KEEP: Key = Key {
     name: "job-keep",
     variable: "EDGEMERE_JOB_KEEP",
     value_name: "SECONDS",
-    help: "How long a job and its rows are kept after its end",
+    help: "How long the node keeps a job and its rows after the job has ended",
     form: Form::Seconds,
     default: Default::Fixed("3600"),
 };
@@ -310,8 +312,8 @@ pub(crate) static BODY_MEMORY: Key = Key {
     name: "body-memory",
     variable: "EDGEMERE_BODY_MEMORY",
     value_name: "SIZE",
-    help: "The memory that the bodies of requests and what is made of them may take together; more are \
-           refused until there is room",
+    help: "The memory for request bodies and for what is decoded from them; the node refuses \
+           further bodies until memory is free",
     form: Form::Size { min: 16 * MEMORY_MIN },
     default: Default::Computed {
         words: "an eighth of the memory, at most 1GiB",
@@ -324,7 +326,8 @@ pub(crate) static FRESH_MEMORY: Key = Key {
     name: "fresh-memory",
     variable: "EDGEMERE_FRESH_MEMORY",
     value_name: "SIZE",
-    help: "The memory that rows may take until they are in Parquet files; writers of more wait",
+    help: "The memory of the memtables: rows that are not yet flushed to Parquet files; writers \
+           wait when it is full",
     form: Form::Size { min: MEMORY_MIN },
     default: Default::Computed {
         words: "a sixteenth of the memory, at most 256MiB",
@@ -337,7 +340,8 @@ pub(crate) static COMPACT_MEMORY: Key = Key {
     name: "compact-memory",
     variable: "EDGEMERE_COMPACT_MEMORY",
     value_name: "SIZE",
-    help: "Up to which size, in memory, Parquet files are merged; merging takes three times that",
+    help: "The largest size, in memory, of a Parquet file that compaction writes; compaction \
+           uses three times as much",
     form: Form::Size { min: MEMORY_MIN },
     default: Default::Computed {
         words: "a 32nd of the memory, at most 128MiB",
@@ -350,7 +354,8 @@ pub(crate) static DISK_RESERVE: Key = Key {
     name: "disk-reserve",
     variable: "EDGEMERE_DISK_RESERVE",
     value_name: "SIZE",
-    help: "How much of the disk rows leave free, for dropping rows and for all else; below it they are refused",
+    help: "The disk space that rows leave free for deletes and for the rest of the node; below \
+           it the node refuses rows",
     form: Form::Size { min: 0 },
     default: Default::Unset("1 % of the disk, at least 64MiB and at most 1GiB"),
 };
@@ -360,7 +365,7 @@ pub(crate) static NODE: Key = Key {
     name: "node",
     variable: "EDGEMERE_NODE",
     value_name: "URL",
-    help: "The node that commands are sent to, as http://HOST:PORT or HOST:PORT",
+    help: "The node that receives commands, as http://HOST:PORT or HOST:PORT",
     form: Form::Url,
     default: Default::Fixed("http://127.0.0.1:32349"),
 };
@@ -370,10 +375,10 @@ pub(crate) static LOG: Key = Key {
     name: "log",
     variable: "EDGEMERE_LOG",
     value_name: "LEVEL|FILTER",
-    help: "What is logged on stderr: off, error, warn, info, debug, trace, or a filter as \
+    help: "What to log on stderr: off, error, warn, info, debug, trace, or a filter such as \
            \"warn,edgemere=debug\"",
     form: Form::Filter,
-    default: Default::Unset("info for \"node\", warn for all else"),
+    default: Default::Unset("info for \"edgemere node\", warn for every other command"),
 };
 
 /// How the log looks.
@@ -381,7 +386,7 @@ pub(crate) static LOG_FORMAT: Key = Key {
     name: "log-format",
     variable: "EDGEMERE_LOG_FORMAT",
     value_name: "FORMAT",
-    help: "How the log looks",
+    help: "The format of the log",
     form: Form::Word(&["text", "json"]),
     default: Default::Fixed("text"),
 };

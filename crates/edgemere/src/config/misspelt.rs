@@ -1,11 +1,11 @@
-//! Variables of the environment that are almost those of keys: nobody reads them, and somebody meant them.
+//! Variables of the environment that are almost those of keys: nobody reads them, though they look as if they were meant for us.
 
 use super::keys;
 
 /// What the variables begin with.
 const PREFIX: &str = "EDGEMERE_";
 
-/// How near a variable must be to be what somebody meant.
+/// How near a variable must be to be meant.
 const NEAR_MIN: f64 = 0.9;
 
 /// Variables that are no keys.

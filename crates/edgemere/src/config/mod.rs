@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use self::file::FILE_NAME;
 pub(crate) use self::flags::{CallKeys, ClientKeys, DataKeys, Flags, LogKeys, NodeKeys, ToolKeys};
+pub(crate) use self::folder::{harmless, lowered};
 pub(crate) use self::folders::state_folder;
 pub(crate) use self::form::{address, count, node_url, seconds, size};
 use self::key::Default;

@@ -36,10 +36,10 @@ fn origin(entry: &Entry) -> String {
 pub(crate) fn template() -> String {
     let mut text = String::from(
         "# The configuration of an Edgemere node and of the commands that talk to it.\n\
-         # A flag counts over an environment variable, which counts over this file.\n\
-         # Name it to use all of it: edgemere node --config ./edgemere.toml. Only because it lies in the\n\
-         # working folder, no tools, addresses, data folders, keys or rights are taken from it.\n\
-         # \"edgemere config show\" prints what holds and where it came from.\n",
+         # A flag overrides an environment variable, which overrides this file.\n\
+         # Name it to use all of its keys: edgemere node --config ./edgemere.toml. Without --config, the\n\
+         # file in the current folder cannot set tools, addresses, data folders, keys or access.\n\
+         # \"edgemere config show\" prints every key, its value and its source.\n",
     );
     for entry in Config::of(&[]).entries() {
         let key = entry.key;

@@ -54,7 +54,7 @@ fn permitted(request: &Request) -> Result<&Command, Failure> {
     Err(Error::Denied { principal, command: command.declaration().name, effect }.into())
 }
 
-/// What somebody who calls a tool is told of what went wrong on the way.
+/// What somebody who calls a tool is reported of what went wrong on the way.
 impl From<crate::failure::Failure> for Failure {
     fn from(failure: crate::failure::Failure) -> Self {
         Self::new(failure.kind, failure.message, failure.hint)

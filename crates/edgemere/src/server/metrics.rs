@@ -188,7 +188,7 @@ impl Metrics {
         self.cursors.set(cursors.kept.try_into().unwrap_or(i64::MAX));
         self.cursors_spilled.set(cursors.spilled.try_into().unwrap_or(i64::MAX));
         self.cursors_dropped.set(cursors.dropped.try_into().unwrap_or(i64::MAX));
-        self.job_disk.set(node.engine().jobs().bytes().try_into().unwrap_or(i64::MAX));
+        self.job_disk.set(node.jobs().bytes().try_into().unwrap_or(i64::MAX));
         self.body_memory.set(self.bodies.taken_bytes().try_into().unwrap_or(i64::MAX));
         let held = node.engine().storage().stats().total;
         self.damaged_files.set(held.damaged_files.try_into().unwrap_or(i64::MAX));

@@ -26,8 +26,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 use edgemere_command::{Access, Kind, Node, Role, Settings, announce, sync};
-use edgemere_engine::{Engine, sql, storage};
 use edgemere_ledger::{Error as LedgerError, Identity, Ledger, Recovery};
+use edgemere_query::{Engine, sql};
+use edgemere_service::jobs::{self, Jobs};
+use edgemere_storage::storage;
 use edgemere_tools::Origin;
 use serde_json::json;
 use tokio::task::JoinHandle;
@@ -108,6 +110,8 @@ pub(crate) struct Options {
     pub(crate) storage: storage::Options,
     /// What queries may use.
     pub(crate) limits: sql::Limits,
+    /// What queries may use whose rows are kept.
+    pub(crate) jobs: jobs::Limits,
     /// How old the copy of the ledger may be for an answer to be called complete.
     pub(crate) ledger_age_max: Duration,
 }
@@ -142,6 +146,7 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
     tracing::debug!(?recovery, "ledger opened");
     let identity = Arc::new(Identity::open(&options.data.join("identity.key"))?);
     let engine = open_engine(&options.data, options.storage, options.limits).await?;
+    let jobs = Jobs::open(&engine.storage().folder().join("jobs"), options.jobs)?;
     let shutdown = CancellationToken::new();
     let peers = Arc::new(HttpPeers::new(key.clone())?);
     let node = Node::new(Settings {
@@ -159,6 +164,7 @@ pub(crate) async fn start(options: Options) -> anyhow::Result<Running> {
         identity,
         ledger,
         engine,
+        jobs,
         credentials: Arc::clone(&peers) as _,
         peers,
         shutdown: shutdown.clone(),
@@ -276,7 +282,7 @@ impl Running {
                 }
             }
         }
-        self.node.engine().jobs().close().await;
+        self.node.jobs().close().await;
         tell_position(&self.node).await;
         self.node.seen().flush();
         if let Err(error) = self.node.engine().storage().close().await {
@@ -299,8 +305,8 @@ fn peer_access(key: Option<&NetworkKey>, access: Access) -> Access {
 }
 
 /// Which hosts and pages the HTTP port serves.
-fn pages(origins: &[String], hosts: &[String]) -> mcp_serve::Access {
-    let pages = mcp_serve::Access::loopback();
+fn pages(origins: &[String], hosts: &[String]) -> mcp_serve::AllowedOrigins {
+    let pages = mcp_serve::AllowedOrigins::loopback();
     let pages = hosts.iter().fold(pages, |pages, host| pages.host(host));
     origins.iter().fold(pages, |pages, origin| pages.origin(origin))
 }

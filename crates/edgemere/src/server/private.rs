@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use edgemere_engine::private;
+use edgemere_storage::private;
 
 /// What is in a data folder, all of which is the node's own.
 const OWN: [&str; 3] = ["rows", "ledger", "backup"];
@@ -12,7 +12,7 @@ const OWN: [&str; 3] = ["rows", "ledger", "backup"];
 const OWN_ENDS: [&str; 3] = [".json", ".key", ".new"];
 
 /// Makes the data folder when it is missing, and takes the permissions of others from it and from what the
-/// node has in it, which is told when there was something to read. A folder that has something else in it
+/// node has in it, which is reported when there was something to read. A folder that has something else in it
 /// is left as it is: it may be anybody's.
 pub(super) fn prepare(data: &Path) -> io::Result<()> {
     if !data.exists() {

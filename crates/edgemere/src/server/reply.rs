@@ -179,7 +179,7 @@ impl Failure {
     }
 }
 
-/// What an agent is told of it.
+/// What an agent is reported of it.
 impl From<Failure> for edgemere_tools::Failure {
     fn from(failure: Failure) -> Self {
         let hint = failure.hint.map(|hint| hint.at(Door::Agent));

@@ -21,7 +21,7 @@ pub(super) struct Doors {
     pub(super) access: Access,
     pub(super) agent_access: Access,
     pub(super) peer_access: Access,
-    pub(super) pages: mcp_serve::Access,
+    pub(super) pages: mcp_serve::AllowedOrigins,
     pub(super) bodies: Arc<Bodies>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct State {
     /// What other nodes may do.
     pub(super) peer_access: Access,
     /// Which hosts and pages the HTTP port serves.
-    pub(super) pages: mcp_serve::Access,
+    pub(super) pages: mcp_serve::AllowedOrigins,
     pub(super) metrics: Metrics,
     /// The room for the bodies of requests.
     pub(super) bodies: Arc<Bodies>,

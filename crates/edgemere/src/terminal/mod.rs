@@ -120,7 +120,7 @@ fn print_painted(text: &str) -> io::Result<()> {
 
 fn write_line(mut to: impl Write, text: &str) -> io::Result<()> {
     match writeln!(to, "{text}").and_then(|()| to.flush()) {
-        // Whoever read has read enough.
+        // The reader has read enough.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         result => result,
     }

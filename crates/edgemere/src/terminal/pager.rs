@@ -21,7 +21,7 @@ pub(super) fn show(painted: &str, print: impl FnOnce(&str) -> io::Result<()>) ->
     let Some(mut child) = pager() else { return print(painted) };
     if let Some(mut input) = child.stdin.take() {
         let has_colour = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
-        // Whoever has read enough leaves.
+        // A reader that has enough leaves.
         let _ = match has_colour {
             true => writeln!(input, "{painted}"),
             false => writeln!(input, "{}", anstream::adapter::strip_str(painted)),

@@ -30,19 +30,24 @@ struct Demo {
 impl Demo {
     /// Starts a demo and waits until it has said everything.
     fn start(args: &[&str]) -> Self {
+        let mut demo = Self::spawn(ROWS, args);
+        while !demo.talk.contains(LAST_WORDS) {
+            assert_ne!(demo.stderr.read_line(&mut demo.talk).unwrap(), 0, "{}", demo.talk);
+        }
+        demo
+    }
+
+    /// Starts a demo.
+    fn spawn(rows: i64, args: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let rows = ROWS.to_string();
+        let rows = rows.to_string();
         let args = [&["demo", "--rows", rows.as_str()], args].concat();
         let stdout = tempfile::tempfile().unwrap();
         let mut command = edgemere(folder.path(), &args);
         command.stdin(Stdio::null()).stdout(stdout.try_clone().unwrap()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut demo = Self { folder, child, stdout, stderr, talk: String::new() };
-        while !demo.talk.contains(LAST_WORDS) {
-            assert_ne!(demo.stderr.read_line(&mut demo.talk).unwrap(), 0, "{}", demo.talk);
-        }
-        demo
+        Self { folder, child, stdout, stderr, talk: String::new() }
     }
 
     /// What it printed: the answer of the query that it shows, line by line.
@@ -175,6 +180,27 @@ fn the_demo_is_a_network_whose_answer_is_right() {
     }
 }
 
+/// Nobody can ask for all rows before all rows are there: the query node comes last.
+#[test]
+fn the_first_answer_is_whole() {
+    const MANY: i64 = 200_000;
+    let mut demo = Demo::spawn(MANY, &[]);
+    wait_for("the query node", || {
+        let own = demo.folder.path().read_dir().unwrap().next()?.unwrap().path();
+        serde_json::from_slice::<Value>(&std::fs::read(own.join("query/node.json")).ok()?).ok()
+    });
+    let count = |operator: &str, table: &str| {
+        let command = format!("sql water format = csv \"select count(*) from {table}\"");
+        csv(&demo.ask(operator, &[&command]))[0][0].parse::<i64>().unwrap()
+    };
+    let tables = ["pumps", "flow", "tanks", "quality"];
+    let stored = tables.map(|table| count("harbour", table) + count("hillside", table));
+    assert!(stored.iter().sum::<i64>() >= MANY, "{stored:?}");
+    signal(&demo.child, "TERM");
+    let talk = demo.rest();
+    assert!(talk.starts_with("Storing 200,000 rows …\n"), "{talk}");
+}
+
 #[test]
 fn what_the_demo_says_to_try_has_an_answer() {
     let demo = Demo::start(&["--operators", "3"]);
@@ -276,8 +302,9 @@ fn an_interrupt_stops_a_demo_that_still_stores_its_rows() {
     let data = wait_for("the operators", || {
         let own = folder.path().read_dir().unwrap().next()?.unwrap().path();
         let is_ready = |name: &&str| own.join(name).join("node.json").exists();
-        ["harbour", "hillside", "query"].iter().all(is_ready).then_some(own)
+        ["harbour", "hillside"].iter().all(is_ready).then_some(own)
     });
+    assert!(!data.join("query").exists(), "nobody can ask while rows are missing");
     let about = std::fs::read(data.join("hillside/node.json")).unwrap();
     let pid = serde_json::from_slice::<Value>(&about).unwrap()["pid"].as_u64().unwrap();
     signal(&child, "INT");

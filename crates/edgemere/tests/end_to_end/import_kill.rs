@@ -14,7 +14,7 @@ use crate::support::{Node, edgemere, end, parts, run, signal, wait_for};
 
 const ROWS: u64 = 3000;
 
-/// How often the node is killed under a writer that sends until it is told.
+/// How often the node is killed under a writer that sends until it is reported.
 const KILLS: u64 = 50;
 
 fn csv() -> String {

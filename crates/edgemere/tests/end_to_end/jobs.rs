@@ -64,7 +64,7 @@ async fn told(node: &Node, id: &str) -> Value {
     value(get(node, &format!("/{id}"), "*/*").await).await.1
 }
 
-/// Waits until a job has ended, and gives what is told of it.
+/// Waits until a job has ended, and gives what is reported of it.
 async fn ended(node: &Node, id: &str) -> Value {
     loop {
         let job = told(node, id).await;

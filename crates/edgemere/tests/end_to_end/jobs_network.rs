@@ -1,4 +1,4 @@
-//! Jobs of a network of real processes: what each operator does is told while they run and
+//! Jobs of a network of real processes: what each operator does is reported while they run and
 //! afterwards, and cancelling one stops the work everywhere.
 
 use reqwest::{Client, Response};
@@ -156,7 +156,7 @@ async fn an_operator_that_is_away_fails_the_job_or_is_told() {
     let missing = shares.iter().find(|share| share["state"] == "missing").unwrap();
     assert_eq!(missing["address"], address);
     assert!(missing["error"].as_str().unwrap().contains(&address), "{job}");
-    // Who reads it is told, too.
+    // Who reads it is reported, too.
     let url = url(&network.query, &format!("/{id}/rows?mode=stream&batch_rows=100000"));
     let events = Client::new().get(url).send().await.unwrap().text().await.unwrap();
     let last: Value = serde_json::from_str(events.lines().last().unwrap()).unwrap();

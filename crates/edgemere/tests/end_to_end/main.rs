@@ -15,6 +15,7 @@ mod crash;
 mod data;
 mod databases;
 mod demo;
+mod documented;
 mod doors;
 mod identity;
 mod import;

@@ -109,7 +109,7 @@ fn a_first_start_has_nothing_to_take_from_others() {
     node.stop("TERM");
     let log = node.log();
     assert!(!log.contains("may no longer read"), "{log}");
-    // A folder that others could read is told of.
+    // A folder that others could read is reported of.
     let folder = node.take_folder();
     let rows = folder.path().join("edgemere-data/rows");
     std::fs::set_permissions(&rows, std::fs::Permissions::from_mode(0o755)).unwrap();

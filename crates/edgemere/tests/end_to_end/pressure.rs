@@ -1,4 +1,4 @@
-//! A node that cannot keep up, or whose disk is full: writers are told, readers are served, and what
+//! A node that cannot keep up, or whose disk is full: writers are refused, readers are served, and what
 //! was acknowledged is there.
 
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ async fn assert_holds(node: &Node, next: u64) {
 }
 
 #[tokio::test]
-async fn rows_that_cannot_settle_are_told_to_come_back() {
+async fn rows_that_cannot_be_flushed_are_refused_for_a_while() {
     let args = ["--register", "false", "--fresh-memory", "1MiB"];
     let node = Node::start(&args);
     // A file where the folder for Parquet files should be keeps rows from settling.
@@ -54,7 +54,7 @@ async fn rows_that_cannot_settle_are_told_to_come_back() {
     let seconds: u64 = refused.headers()["retry-after"].to_str().unwrap().parse().unwrap();
     assert!(seconds >= 1);
     let error: Value = refused.json().await.unwrap();
-    assert!(error["local_msg"].as_str().unwrap().contains("settle"), "{error}");
+    assert!(error["local_msg"].as_str().unwrap().contains("flushed"), "{error}");
     assert!(next > 0);
     assert_holds(&node, next).await;
     std::fs::remove_file(in_the_way).unwrap();

@@ -62,7 +62,7 @@ fn the_exit_code_tells_the_kind_of_failure() {
     assert_eq!(code("get columns where dbms = x and table = y"), 3);
     assert_eq!(code("exit node"), 4);
     assert_eq!(code(policy), 5);
-    // An address that is not of the ledger is for admins, who are told that nobody is there.
+    // An address that is not of the ledger is for admins, who get the error that nobody is there.
     let stranger = ["get status", "--destination", "127.0.0.1:1"];
     let (_, stderr, code) = node.run(&stranger);
     assert_eq!(code, 4, "{stderr}");

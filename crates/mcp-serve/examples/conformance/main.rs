@@ -7,7 +7,7 @@ mod tools;
 
 use std::{io::Write, time::Duration};
 
-use mcp_serve::{Access, Catalog, Identity, Limits, Server, serve_http};
+use mcp_serve::{AllowedOrigins, Catalog, Identity, Limits, Server, serve_http};
 use tokio::net::TcpListener;
 
 #[tokio::main]
@@ -24,7 +24,7 @@ async fn main() -> std::io::Result<()> {
         ..Limits::default()
     };
     let server = Server::new(identity, limits);
-    server.offer(catalog(&server, false));
+    server.publish(catalog(&server, false));
     if std::env::args().any(|arg| arg == "--stdio") {
         return server.serve_stdio().await;
     }
@@ -33,7 +33,7 @@ async fn main() -> std::io::Result<()> {
     let mut stdout = std::io::stdout();
     writeln!(stdout, "http://{}/mcp", listener.local_addr()?)?;
     stdout.flush()?;
-    let router = server.router(Access::loopback());
+    let router = server.router(AllowedOrigins::loopback());
     serve_http(&server, listener, router).await
 }
 

@@ -1,8 +1,8 @@
 //! The suite's prompts, and completions for their arguments.
 
 use mcp_serve::{
-    BoxFuture, Catalog, Complete, Completing, Completion, Content, Context, Fault, Message, Prompt,
-    PromptArgument, PromptCall, PromptText, Question, ResourceContent, Role,
+    BoxFuture, Catalog, Complete, Completion, CompletionRequest, Content, Context, Fault,
+    InputRequest, Message, Prompt, PromptArgument, PromptCall, PromptText, ResourceContent, Role,
 };
 use serde_json::{Map, Value, json};
 
@@ -48,8 +48,8 @@ async fn asks_first(call: PromptCall) -> Result<PromptText, Fault> {
         "type": "object", "properties": { "context": { "type": "string" } }, "required": ["context"]
     });
     let message = "What context should the prompt use?".to_owned();
-    let question = Question::Form { message, schema: object(schema) };
-    let answer = call.context.ask("user_context", question).await?;
+    let question = InputRequest::Form { message, schema: object(schema) };
+    let answer = call.context.request_input("user_context", question).await?;
     let context = answer.form().and_then(|form| form.get("context")?.as_str().map(str::to_owned));
     Ok(PromptText::user(format!("Work in this context: {}", context.unwrap_or_default())))
 }
@@ -87,11 +87,11 @@ pub(crate) struct Words;
 impl Complete for Words {
     fn complete<'a>(
         &'a self,
-        hole: &'a Completing,
+        request: &'a CompletionRequest,
         _: &'a Context,
     ) -> BoxFuture<'a, Result<Completion, Fault>> {
         let words =
-            ["paris", "park", "party"].into_iter().filter(|word| word.starts_with(&hole.value));
+            ["paris", "park", "party"].into_iter().filter(|word| word.starts_with(&request.value));
         Box::pin(std::future::ready(Ok(Completion::all(words))))
     }
 }

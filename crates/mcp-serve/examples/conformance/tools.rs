@@ -1,6 +1,6 @@
 //! The suite's tools.
 
-mod asking;
+mod elicitation;
 mod tasks;
 
 use std::time::Duration;
@@ -25,7 +25,7 @@ const WAV: &[u8] =
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub(crate) fn add(catalog: Catalog, server: &Server, is_changed: bool) -> Catalog {
-    let catalog = tasks::add(asking::add(steps(contents(catalog))))
+    let catalog = tasks::add(elicitation::add(steps(contents(catalog))))
         .tool(schema_tool(), |_: Call| async { Ok(Outcome::text("Its schema is what counts.")) })
         .tool(header_tool(), |call: Call| async move {
             Ok(Outcome::text(format!(
@@ -118,7 +118,7 @@ async fn logs(call: Call) -> Result<Outcome, Fault> {
 fn changes(catalog: Catalog, server: &Server, is_changed: bool) -> Catalog {
     let change = |server: Server| {
         move |_: Call| {
-            server.offer(crate::catalog(&server, !is_changed));
+            server.publish(crate::catalog(&server, !is_changed));
             async { Ok::<_, Fault>(Outcome::text("The lists differ now.")) }
         }
     };

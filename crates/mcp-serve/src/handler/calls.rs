@@ -1,155 +1,147 @@
-//! What runs the catalog's code and may ask before it answers: `tools/call`, `prompts/get`,
+//! The methods that run the catalog's code and may request input: `tools/call`, `prompts/get`,
 //! `resources/read`.
 
-use std::{collections::BTreeMap, time::Instant};
+use std::time::Instant;
 
 use rmcp::{
     RoleServer,
     model::{
         CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse,
-        InputRequiredResult, JsonObject, ReadResourceRequestParams, ReadResourceResponse,
-        ReadResourceResult,
+        JsonObject, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
     },
     service::RequestContext,
 };
 use serde_json::{Map, Value, json};
 
 use super::{
-    Asker, Handler,
-    background::Given,
-    run::{Cancelled, cancelled},
+    Caller, Handler,
+    run::{CallEnd, Cancelled, cancelled},
 };
-use crate::{Call, Context, Fault, Prompt, PromptCall, ResourceContent, asking, wire};
-
-/// The parts of a request that may be asked again, with answers.
-struct Again {
-    /// What an answer must belong to.
-    belongs_to: Vec<u8>,
-    answers: BTreeMap<String, Value>,
-}
+use crate::{Call, Context, Fault, Prompt, PromptCall, ResourceContent, wire};
 
 impl Handler {
     pub(super) async fn tools_call(
         &self,
-        asker: Asker,
+        caller: Caller,
         request: CallToolRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, Fault> {
-        self.core.counters.calls.add(1);
+        self.state.counters.calls.add(1);
         let name = request.name.into_owned();
-        let found = self.core.offer().call(asker.toolset.as_deref(), &name);
+        let found = self.state.catalog().call(caller.toolset.as_deref(), &name);
         let (code, support) = found.ok_or_else(|| {
-            self.core.counters.calls_failed.add(1);
-            Fault::invalid_params(format!("no tool \"{name}\": tools/list has those that are"))
+            self.state.counters.calls_failed.add(1);
+            Fault::invalid_params(format!("no tool \"{name}\": tools/list lists the tools"))
         })?;
-        if let Some(session) = &asker.session {
+        if let Some(session) = &caller.session {
             session.count_call();
         }
         let arguments = request.arguments.unwrap_or_default();
-        let again = self.again(
-            &asker,
+        let elicitation = self.elicitation_state(
+            &caller,
             ("tools/call", &name, &arguments),
             request.request_state.as_deref(),
             request.input_responses,
         )?;
-        let escalation = self.escalation(&asker, &cx, support)?;
-        let answers = again.answers.clone();
-        let context = asker.context_of_call(&self.core, &cx, answers, escalation.clone());
+        let escalation = self.escalation(&caller, &cx, support)?;
+        let context = caller.context_for_call(&self.state, &cx, &elicitation, escalation.clone());
         let call = Call { tool: name, arguments, context };
-        let (tool, begin) = (call.tool.clone(), Instant::now());
+        let (tool, started) = (call.tool.clone(), Instant::now());
         let end = match escalation {
-            None => self.run(&asker, &cx, &call.context, code.call(&call)).await,
-            Some(escalation) => match self.run_beside(&asker, &cx, code, call, escalation).await {
-                Given::End(end) => end,
-                Given::Task(task) => return Ok(CallToolResponse::Task(*task)),
-            },
+            None => self.run(&caller, &cx, &call.context, code.call(&call)).await,
+            Some(escalation) => {
+                match self.run_until_task(&caller, &cx, code, call, escalation).await {
+                    CallEnd::Ended(end) => end,
+                    CallEnd::Task(task) => return Ok(CallToolResponse::Task(*task)),
+                }
+            }
         };
-        let (ms, principal) = (begin.elapsed().as_millis(), &asker.principal);
+        let (ms, principal) = (started.elapsed().as_millis(), &caller.principal);
         tracing::debug!(tool, %principal, ms, "a tool was called");
         match self.counted(end) {
             Ok(Ok(outcome)) => {
                 let mut result = self.bounded(outcome);
-                self.sign(&mut result.meta, &asker);
+                self.sign(&mut result.meta, &caller);
                 Ok(CallToolResponse::Complete(result))
             }
             Ok(Err(Cancelled)) => Err(cancelled()),
-            Err(fault) => {
-                self.ask_first(fault, &again, &asker).map(CallToolResponse::InputRequired)
-            }
+            Err(fault) => self
+                .input_required(fault, &elicitation, &caller)
+                .map(CallToolResponse::InputRequired),
         }
     }
 
     pub(super) async fn prompts_get(
         &self,
-        asker: Asker,
+        caller: Caller,
         request: GetPromptRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, Fault> {
-        let offer = self.core.offer();
-        let (prompt, code) = offer.prompt(&request.name).ok_or_else(|| {
+        let catalog = self.state.catalog();
+        let (prompt, code) = catalog.prompt(&request.name).ok_or_else(|| {
             let name = &request.name;
-            Fault::invalid_params(format!("no prompt \"{name}\": prompts/list has those that are"))
+            Fault::invalid_params(format!("no prompt \"{name}\": prompts/list lists the prompts"))
         })?;
         let arguments = request.arguments.unwrap_or_default();
         check_arguments(prompt, &arguments)?;
-        let again = self.again(
-            &asker,
+        let elicitation = self.elicitation_state(
+            &caller,
             ("prompts/get", &request.name, &arguments),
             request.request_state.as_deref(),
             request.input_responses,
         )?;
-        let context = asker.context(&self.core, &cx, again.answers.clone());
+        let context = caller.context_for_call(&self.state, &cx, &elicitation, None);
         let call = PromptCall { prompt: request.name, arguments, context };
-        let text = self.run_or_fail(&asker, &cx, &call.context, code.get(&call)).await;
+        let text = self.run_or_fail(&caller, &cx, &call.context, code.get(&call)).await;
         match text {
             Ok(text) => {
                 let mut result = wire::prompt_text(text);
-                self.sign(&mut result.meta, &asker);
+                self.sign(&mut result.meta, &caller);
                 Ok(GetPromptResponse::Complete(result))
             }
-            Err(fault) => {
-                self.ask_first(fault, &again, &asker).map(GetPromptResponse::InputRequired)
-            }
+            Err(fault) => self
+                .input_required(fault, &elicitation, &caller)
+                .map(GetPromptResponse::InputRequired),
         }
     }
 
     pub(super) async fn resources_read(
         &self,
-        asker: Asker,
+        caller: Caller,
         request: ReadResourceRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, Fault> {
         let uri = request.uri;
-        let again = self.again(
-            &asker,
+        let elicitation = self.elicitation_state(
+            &caller,
             ("resources/read", &uri, &Map::new()),
             request.request_state.as_deref(),
             request.input_responses,
         )?;
-        let context = asker.context(&self.core, &cx, again.answers.clone());
-        let read = self.run_or_fail(&asker, &cx, &context, self.read(&uri, &context)).await;
+        let context = caller.context_for_call(&self.state, &cx, &elicitation, None);
+        let read = self.run_or_fail(&caller, &cx, &context, self.read(&uri, &context)).await;
         let contents = match read {
             Ok(contents) => contents,
             Err(fault) => {
-                let questions = self.ask_first(fault, &again, &asker)?;
-                return Ok(ReadResourceResponse::InputRequired(questions));
+                let requests = self.input_required(fault, &elicitation, &caller)?;
+                return Ok(ReadResourceResponse::InputRequired(requests));
             }
         };
         let contents = contents.into_iter().map(wire::resource_content).collect();
         let mut result = ReadResourceResult::new(contents);
-        self.sign(&mut result.meta, &asker);
-        let (bytes, max) = (length(&result), self.core.limits.result_bytes_max);
+        self.sign(&mut result.meta, &caller);
+        let (bytes, max) = (wire::json_length(&result), self.state.limits.result_bytes_max);
         if bytes > max {
-            self.core.counters.results_too_long.add(1);
+            self.state.counters.results_too_long.add(1);
             let message = format!("the resource has {bytes} bytes, and at most {max} are sent");
             return Err(Fault::internal(message).with_data(json!({ "uri": uri })));
         }
         Ok(ReadResourceResponse::Complete(result))
     }
 
-    /// What a resource holds, from the first source that has it.
+    /// The content of a resource, from the first source that has it.
     async fn read(&self, uri: &str, context: &Context) -> Result<Vec<ResourceContent>, Fault> {
-        for source in &self.core.offer().resources {
+        for source in &self.state.catalog().resources {
             if let Some(contents) = source.read(uri, context).await? {
                 return Ok(contents);
             }
@@ -157,49 +149,13 @@ impl Handler {
         Err(Fault::not_found(format!("no resource \"{uri}\"")).with_data(json!({ "uri": uri })))
     }
 
-    /// What a request brings that was asked before.
-    fn again(
-        &self,
-        asker: &Asker,
-        (method, name, arguments): (&str, &str, &JsonObject),
-        state: Option<&str>,
-        responses: Option<BTreeMap<String, Value>>,
-    ) -> Result<Again, Fault> {
-        // Clients of before are asked while they wait: they bring no answers.
-        let belongs_to = match asker.is_modern() {
-            true => belongs_to(asker, method, name, arguments),
-            false => Vec::new(),
-        };
-        let answers = asking::brought(state, responses, &self.core.seal, &belongs_to)?;
-        Ok(Again { belongs_to, answers })
-    }
-
-    /// The questions that a fault stands for, or the fault.
-    fn ask_first(
-        &self,
-        fault: Fault,
-        again: &Again,
-        asker: &Asker,
-    ) -> Result<InputRequiredResult, Fault> {
-        let Again { belongs_to, answers } = again;
-        let asked = asking::input_required(&fault, answers, &self.core.seal, belongs_to);
-        let mut asked = asked.ok_or(fault)?;
-        self.sign(&mut asked.meta, asker);
-        Ok(asked)
-    }
-
-    /// Says whose result it is. Clients of before know it from `initialize`.
-    pub(super) fn sign(&self, meta: &mut Option<rmcp::model::MetaObject>, asker: &Asker) {
-        if asker.is_modern() {
-            let (name, signature) = &self.core.signature;
-            meta.get_or_insert_default().insert(name.clone(), signature.clone());
+    /// Adds the server's identity to a result. Clients of older revisions have it from `initialize`.
+    pub(super) fn sign(&self, meta: &mut Option<rmcp::model::MetaObject>, caller: &Caller) {
+        if caller.is_modern() {
+            let (key, server_info) = &self.state.server_info;
+            meta.get_or_insert_default().insert(key.clone(), server_info.clone());
         }
     }
-}
-
-/// What an answer must belong to: this principal and this very request.
-fn belongs_to(asker: &Asker, method: &str, name: &str, arguments: &JsonObject) -> Vec<u8> {
-    serde_json::to_vec(&(asker.principal.name(), method, name, arguments)).unwrap_or_default()
 }
 
 fn check_arguments(prompt: &Prompt, arguments: &JsonObject) -> Result<(), Fault> {
@@ -214,25 +170,5 @@ fn check_arguments(prompt: &Prompt, arguments: &JsonObject) -> Result<(), Fault>
     match arguments.iter().find(|(_, value)| !value.is_string() && !value.is_null()) {
         Some((name, _)) => Err(Fault::invalid_params(format!("argument \"{name}\" must be text"))),
         None => Ok(()),
-    }
-}
-
-/// How long something is when it is sent.
-pub(super) fn length(value: &impl serde::Serialize) -> usize {
-    struct Length(usize);
-    impl std::io::Write for Length {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut length = Length(0);
-    match serde_json::to_writer(&mut length, value) {
-        Ok(()) => length.0,
-        Err(_) => usize::MAX,
     }
 }

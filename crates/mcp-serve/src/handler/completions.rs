@@ -1,6 +1,4 @@
-//! `completion/complete`: what could stand in a hole that is being typed.
-
-use std::collections::BTreeMap;
+//! `completion/complete`: suggestions for an argument that a user is typing.
 
 use rmcp::{
     RoleServer,
@@ -9,56 +7,65 @@ use rmcp::{
 };
 use serde_json::Value;
 
-use super::{Asker, Handler};
-use crate::{Completing, Completion, Fault, Reference};
+use super::{Caller, Handler};
+use crate::{Completion, CompletionRequest, Fault, Reference};
 
-/// The completions that are sent at most, as the specification says.
+/// The maximum number of completions in a response, by the specification.
 const COMPLETIONS_MAX: usize = 100;
 
 impl Handler {
     pub(super) async fn completion(
         &self,
-        asker: Asker,
+        caller: Caller,
         request: CompleteRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, Fault> {
-        let hole = hole(request)?;
-        let offer = self.core.offer();
-        let is_known = match &hole.of {
-            Reference::Prompt(name) => offer.prompt(name).is_some(),
+        let request = completion_request(request)?;
+        let catalog = self.state.catalog();
+        let is_known = match &request.of {
+            Reference::Prompt(name) => catalog.prompt(name).is_some(),
             Reference::Template(uri) => {
-                offer.templates().iter().any(|template| template.uri_template == *uri)
+                catalog.templates().iter().any(|template| template.uri_template == *uri)
             }
         };
         if !is_known {
-            return Err(Fault::invalid_params("no such prompt, or template of resources"));
+            return Err(Fault::invalid_params("no such prompt or resource template"));
         }
-        let context = asker.context(&self.core, &cx, BTreeMap::new());
+        let context = caller.context(&self.state, &cx);
         let work = async {
-            for source in &offer.completions {
-                let found = source.complete(&hole, &context).await?;
+            for source in &catalog.completions {
+                let found = source.complete(&request, &context).await?;
                 if !found.values.is_empty() {
                     return Ok(found);
                 }
             }
             Ok(Completion::default())
         };
-        let found = self.run_or_fail(&asker, &cx, &context, work).await?;
+        let found = self.run_or_fail(&caller, &cx, &context, work).await?;
         let mut result = CompleteResult::new(completions(found));
-        self.sign(&mut result.meta, &asker);
+        self.sign(&mut result.meta, &caller);
         Ok(result)
     }
 }
 
-fn hole(request: CompleteRequestParams) -> Result<Completing, Fault> {
+fn completion_request(request: CompleteRequestParams) -> Result<CompletionRequest, Fault> {
     let of = match request.r#ref {
         WireReference::Prompt(prompt) => Reference::Prompt(prompt.name),
         WireReference::Resource(template) => Reference::Template(template.uri),
-        _ => return Err(Fault::invalid_params("only prompts and templates have completions")),
+        _ => {
+            return Err(Fault::invalid_params(
+                "only prompts and resource templates have completions",
+            ));
+        }
     };
     let others = request.context.and_then(|context| context.arguments).unwrap_or_default();
     let arguments = others.into_iter().map(|(name, value)| (name, Value::String(value))).collect();
-    Ok(Completing { of, argument: request.argument.name, value: request.argument.value, arguments })
+    Ok(CompletionRequest {
+        of,
+        argument: request.argument.name,
+        value: request.argument.value,
+        arguments,
+    })
 }
 
 fn completions(found: Completion) -> CompletionInfo {

@@ -1,36 +1,41 @@
-//! The one handler of all transports: rmcp asks it, and it asks the catalog.
+//! The handler of all transports: rmcp calls it, and it calls the catalog's code.
 #![expect(deprecated, reason = "clients of the revisions before 2026-07-28 use these")]
 
-mod asker;
-mod background;
+mod caller;
 mod calls;
 mod completions;
+#[cfg_attr(not(feature = "elicitation"), path = "no_elicitation.rs")]
+mod elicitation;
 mod lists;
 mod run;
 mod subscriptions;
+#[cfg_attr(not(feature = "tasks"), path = "no_tasks.rs")]
+mod tasks;
 
 use std::{borrow::Cow, sync::Arc};
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CancelTaskParams, CancelledNotificationParam,
-        CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, DiscoverResult,
-        ErrorCode, GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult,
-        InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
-        ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-        ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestParams,
-        SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
-        UpdateTaskParams,
+        CallToolRequestParams, CallToolResponse, CancelledNotificationParam, CompleteRequestParams,
+        CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
+        GetPromptRequestParams, GetPromptResponse, InitializeRequestParams, InitializeResult,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+        PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+        ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
+        UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 
-use self::asker::Asker;
-use crate::{Fault, Principal, core::Core, session::Session, wire};
+#[cfg(feature = "tasks")]
+use rmcp::model::{CancelTaskParams, GetTaskParams, GetTaskResult, UpdateTaskParams};
 
-/// The methods whose parameters we know: when rmcp does not know such a request, its parameters
-/// are wrong.
+use self::caller::Caller;
+use crate::{Fault, Principal, session::Session, state::ServerState, wire};
+
+/// The methods of all revisions. If rmcp does not recognise a request with one of them, its parameters are
+/// invalid.
 const METHODS: &[&str] = &[
     "completion/complete",
     "prompts/get",
@@ -40,39 +45,42 @@ const METHODS: &[&str] = &[
     "resources/templates/list",
     "server/discover",
     "subscriptions/listen",
+    #[cfg(feature = "tasks")]
     "tasks/cancel",
+    #[cfg(feature = "tasks")]
     "tasks/get",
+    #[cfg(feature = "tasks")]
     "tasks/update",
     "tools/call",
     "tools/list",
 ];
 
-/// Those that 2026-07-28 has no more.
+/// The methods that 2026-07-28 has removed.
 const SESSION_METHODS: &[&str] =
     &["initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"];
 
-/// The one handler.
+/// The handler of all transports.
 #[derive(Clone, Debug)]
 pub(crate) struct Handler {
-    pub(crate) core: Arc<Core>,
-    /// Whose requests come without HTTP.
+    pub(crate) state: Arc<ServerState>,
+    /// The principal of requests that do not come over HTTP.
     pub(crate) principal: Principal,
 }
 
 impl Handler {
-    fn asker(&self, cx: &RequestContext<RoleServer>) -> Asker {
-        self.core.counters.requests.add(1);
-        Asker::new(&self.principal, cx)
+    fn caller(&self, cx: &RequestContext<RoleServer>) -> Caller {
+        self.state.counters.requests.add(1);
+        Caller::new(&self.principal, cx)
     }
 }
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        self.core.config(None)
+        self.state.config(None)
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.core.offer().tool(name).cloned()
+        self.state.catalog().tool(name).cloned()
     }
 
     async fn initialize(
@@ -81,19 +89,19 @@ impl ServerHandler for Handler {
         cx: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         cx.peer.set_peer_info(request.clone());
-        let mut answer = self.negotiate_initialize(&request)?;
-        let toolset = self.asker(&cx).toolset;
-        answer.instructions = self.core.config(toolset.as_deref()).instructions;
+        let mut result = self.negotiate_initialize(&request)?;
+        let toolset = self.caller(&cx).toolset;
+        result.instructions = self.state.config(toolset.as_deref()).instructions;
         if let Some(session) = cx.extensions.get::<Arc<Session>>() {
-            session.meet(cx.peer);
+            session.set_peer(cx.peer);
         }
-        Ok(answer)
+        Ok(result)
     }
 
     async fn discover(&self, cx: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
-        let toolset = self.asker(&cx).toolset;
+        let toolset = self.caller(&cx).toolset;
         let versions = ProtocolVersion::KNOWN_VERSIONS.to_vec();
-        let config = self.core.config(toolset.as_deref());
+        let config = self.state.config(toolset.as_deref());
         let result = DiscoverResult::from_server_info(versions, config);
         Ok(result.with_ttl_ms(self.list_ttl_ms()))
     }
@@ -103,8 +111,8 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let asker = self.asker(&cx);
-        self.tools_call(asker, request, cx).await.map_err(wire::fault)
+        let caller = self.caller(&cx);
+        self.tools_call(caller, request, cx).await.map_err(wire::fault)
     }
 
     async fn list_tools(
@@ -112,8 +120,8 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let asker = self.asker(&cx);
-        self.tools_list(&asker, request).map_err(wire::fault)
+        let caller = self.caller(&cx);
+        self.tools_list(&caller, request).map_err(wire::fault)
     }
 
     async fn get_prompt(
@@ -121,8 +129,8 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let asker = self.asker(&cx);
-        self.prompts_get(asker, request, cx).await.map_err(wire::fault)
+        let caller = self.caller(&cx);
+        self.prompts_get(caller, request, cx).await.map_err(wire::fault)
     }
 
     async fn list_prompts(
@@ -130,8 +138,8 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let asker = self.asker(&cx);
-        self.prompts_list(&asker, request).map_err(wire::fault)
+        let caller = self.caller(&cx);
+        self.prompts_list(&caller, request).map_err(wire::fault)
     }
 
     async fn list_resources(
@@ -139,8 +147,8 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let asker = self.asker(&cx);
-        self.resources_list(asker, request, cx).await.map_err(wire::fault)
+        let caller = self.caller(&cx);
+        self.resources_list(caller, request, cx).await.map_err(wire::fault)
     }
 
     async fn list_resource_templates(
@@ -148,8 +156,8 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         cx: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let asker = self.asker(&cx);
-        self.templates_list(&asker, request).map_err(wire::fault)
+        let caller = self.caller(&cx);
+        self.templates_list(&caller, request).map_err(wire::fault)
     }
 
     async fn read_resource(
@@ -157,8 +165,8 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let asker = self.asker(&cx);
-        self.resources_read(asker, request, cx).await.map_err(wire::fault)
+        let caller = self.caller(&cx);
+        self.resources_read(caller, request, cx).await.map_err(wire::fault)
     }
 
     async fn complete(
@@ -166,8 +174,8 @@ impl ServerHandler for Handler {
         request: CompleteRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let asker = self.asker(&cx);
-        self.completion(asker, request, cx).await.map_err(wire::fault)
+        let caller = self.caller(&cx);
+        self.completion(caller, request, cx).await.map_err(wire::fault)
     }
 
     async fn set_level(
@@ -175,12 +183,12 @@ impl ServerHandler for Handler {
         request: SetLevelRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let asker = self.asker(&cx);
-        if asker.is_modern() {
+        let caller = self.caller(&cx);
+        if caller.is_modern() {
             return Err(no_method("logging/setLevel"));
         }
-        if let Some(session) = asker.session {
-            session.set_level(wire::level(request.level));
+        if let Some(session) = caller.session {
+            session.set_log_level(wire::level(request.level));
         }
         Ok(())
     }
@@ -190,7 +198,7 @@ impl ServerHandler for Handler {
         request: SubscribeRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let session = self.asker(&cx).session;
+        let session = self.caller(&cx).session;
         self.resources_subscribe(session, &request.uri).map_err(wire::fault)
     }
 
@@ -199,7 +207,7 @@ impl ServerHandler for Handler {
         request: UnsubscribeRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if let Some(session) = self.asker(&cx).session {
+        if let Some(session) = self.caller(&cx).session {
             session.unsubscribe(&request.uri);
         }
         Ok(())
@@ -209,42 +217,42 @@ impl ServerHandler for Handler {
         &self,
         wanted: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        let offer = self.core.offer();
+        let catalog = self.state.catalog();
         let mut accepted = wanted.clone();
         if let Some(uris) = &mut accepted.resource_subscriptions {
-            uris.retain(|uri| offer.may_subscribe(uri));
-            uris.truncate(self.core.limits.subscriptions_max);
+            uris.retain(|uri| catalog.may_subscribe(uri));
+            uris.truncate(self.state.limits.subscriptions_max);
         }
         Some(accepted)
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let _ = self.asker(context.request_context());
+        let _ = self.caller(context.request_context());
         self.subscriptions_listen(context).await;
         Ok(())
     }
 
     async fn on_initialized(&self, cx: NotificationContext<RoleServer>) {
         let Some(session) = cx.extensions.get::<Arc<Session>>().cloned() else { return };
-        if !session.begins() {
+        if !session.set_initialized() {
             return;
         }
         if let Some(info) = cx.peer.peer_info() {
-            let client = asker::client(&info.client_info);
-            session.introduce(client, info.protocol_version.to_string());
+            let client = caller::client(&info.client_info);
+            session.set_client(client, info.protocol_version.to_string());
         }
-        let told = lists::tell_session(session.clone(), cx.peer);
-        tokio::spawn(session.ended.clone().run_until_cancelled_owned(told));
+        let notify = lists::notify_session(session.clone(), cx.peer);
+        tokio::spawn(session.ended.clone().run_until_cancelled_owned(notify));
     }
 
-    /// rmcp has stopped what it runs itself.
+    /// Cancels a request that runs on the fast path. rmcp cancels those it runs itself.
     async fn on_cancelled(
         &self,
-        told: CancelledNotificationParam,
+        cancelled: CancelledNotificationParam,
         cx: NotificationContext<RoleServer>,
     ) {
         let session = cx.extensions.get::<Arc<Session>>();
-        if let (Some(session), Some(id)) = (session, told.request_id) {
+        if let (Some(session), Some(id)) = (session, cancelled.request_id) {
             session.streams.cancel(&id);
         }
     }
@@ -254,44 +262,47 @@ impl ServerHandler for Handler {
         request: CustomRequest,
         cx: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        let asker = self.asker(&cx);
+        let caller = self.caller(&cx);
         let method = request.method.as_str();
         let is_known =
-            METHODS.contains(&method) || SESSION_METHODS.contains(&method) && !asker.is_modern();
+            METHODS.contains(&method) || SESSION_METHODS.contains(&method) && !caller.is_modern();
         match is_known {
             true => {
-                let message = format!("the parameters of {method} do not fit");
+                let message = format!("the parameters of {method} are invalid");
                 Err(wire::fault(Fault::invalid_params(message)))
             }
             false => Err(no_method(method)),
         }
     }
 
+    #[cfg(feature = "tasks")]
     async fn get_task(
         &self,
         request: GetTaskParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let asker = self.asker(&cx);
-        self.task_get(&asker, &request)
+        let caller = self.caller(&cx);
+        self.task_get(&caller, &request)
     }
 
+    #[cfg(feature = "tasks")]
     async fn update_task(
         &self,
         request: UpdateTaskParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let asker = self.asker(&cx);
-        self.task_update(&asker, request)
+        let caller = self.caller(&cx);
+        self.task_update(&caller, request)
     }
 
+    #[cfg(feature = "tasks")]
     async fn cancel_task(
         &self,
         request: CancelTaskParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let asker = self.asker(&cx);
-        self.task_cancel(&asker, &request)
+        let caller = self.caller(&cx);
+        self.task_cancel(&caller, &request)
     }
 }
 

@@ -1,139 +1,151 @@
-//! Running the catalog's code: within the limits, and no longer than somebody waits for it.
+//! Runs the catalog's code: within the limits, and only as long as a client waits for the result.
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt;
-use rmcp::{RoleServer, service::RequestContext};
+use rmcp::{
+    RoleServer,
+    model::{CallToolResult, CreateTaskResult},
+    service::RequestContext,
+};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{Asker, Handler};
-use crate::{Context, Fault, Outcome, fault::FaultKind, session::Session, tasks::Escalation};
+use super::{Caller, Handler};
+use crate::{Context, Fault, Outcome, session::Session, tasks::Escalation, wire};
 
 /// How the catalog's code ended.
-pub(super) enum End<T> {
-    /// By itself.
+pub(super) enum RunEnd<T> {
+    /// It returned.
     Done(Result<T, Fault>),
-    /// Nobody waits for it any more.
+    /// No client waits for it any more.
     Cancelled,
-    /// It took too long.
+    /// It exceeded its time.
     TimedOut,
 }
 
-/// Nobody waits for it any more.
+/// How a call that may become a task ended for its request.
+#[cfg_attr(not(feature = "tasks"), expect(dead_code, reason = "no call becomes a task"))]
+pub(super) enum CallEnd {
+    Ended(Result<RunEnd<Outcome>, Fault>),
+    /// It goes on as a task.
+    Task(Box<CreateTaskResult>),
+}
+
+/// No client waits for the call any more.
 pub(super) struct Cancelled;
 
-/// As long as what somebody waits.
-pub(super) struct Waits {
-    /// Cancelled when the client goes away, or says that it does not want the answer.
+/// The client that waits for a call.
+pub(super) struct Waiter {
+    /// Cancelled when the client disconnects or cancels the request.
     pub(super) stop: CancellationToken,
-    /// When the call may become a task: one that has does not end with the request.
+    /// Present if the call may become a task. A task outlives its request.
     pub(super) escalation: Option<Arc<Escalation>>,
     pub(super) session: Option<Arc<Session>>,
 }
 
-impl Waits {
-    /// Ends when nobody waits any more.
-    async fn ended(&self) {
+impl Waiter {
+    /// Returns when the client no longer waits.
+    async fn gone(&self) {
         let session_ended = async {
             match &self.session {
                 Some(session) => session.ended.cancelled().await,
                 None => std::future::pending().await,
             }
         };
-        let becomes_task = async {
+        let escalated = async {
             match &self.escalation {
-                Some(escalation) => escalation.becomes_task().await,
+                Some(escalation) => escalation.escalated().await,
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
             () = self.stop.cancelled() => {}
             () = session_ended => {}
-            task = becomes_task => task.stop.cancelled().await,
+            task = escalated => task.cancelled().await,
         }
     }
 }
 
 impl Handler {
-    /// Runs it for a request.
+    /// Runs work for a request.
     pub(super) async fn run<T>(
         &self,
-        asker: &Asker,
+        caller: &Caller,
         cx: &RequestContext<RoleServer>,
         context: &Context,
         work: impl Future<Output = Result<T, Fault>> + Send,
-    ) -> Result<End<T>, Fault> {
-        let (stop, session) = (cx.ct.clone(), asker.session.clone());
-        let waits = Waits { stop, escalation: None, session };
-        self.run_while(asker, &waits, context, work).await
+    ) -> Result<RunEnd<T>, Fault> {
+        let (stop, session) = (cx.ct.clone(), caller.session.clone());
+        let waiter = Waiter { stop, escalation: None, session };
+        self.run_while(caller, &waiter, context, work).await
     }
 
-    /// Runs it while somebody waits. What is not done when nobody does any more, or when the time is
-    /// over, is dropped.
+    /// Runs work while a client waits for it, and drops it when none does or its time is over.
     pub(super) async fn run_while<T>(
         &self,
-        asker: &Asker,
-        waits: &Waits,
+        caller: &Caller,
+        waiter: &Waiter,
         context: &Context,
         work: impl Future<Output = Result<T, Fault>> + Send,
-    ) -> Result<End<T>, Fault> {
-        let permit = self.core.quota.begin(&asker.principal).inspect_err(|_| {
-            self.core.counters.refused_by_limit.add(1);
+    ) -> Result<RunEnd<T>, Fault> {
+        let permit = self.state.quota.acquire(&caller.principal).inspect_err(|_| {
+            self.state.counters.refused_by_limit.add(1);
         })?;
-        let under_way = self.core.under_way();
-        // Whatever ends the work, what it began elsewhere learns of it.
+        let active_call = self.state.active_call();
+        // However the work ends, what it started elsewhere is cancelled.
         let _cancels = context.cancelled.clone().drop_guard();
         let end = tokio::select! {
             biased;
             done = AssertUnwindSafe(work).catch_unwind() => match done {
-                Ok(done) => End::Done(done),
-                Err(_) => End::Done(Err(panicked())),
+                Ok(done) => RunEnd::Done(done),
+                Err(_) => RunEnd::Done(Err(panicked())),
             },
-            () = waits.ended() => End::Cancelled,
-            () = context.cancelled.cancelled() => End::Cancelled,
-            () = self.core.closing.cancelled() => End::Cancelled,
-            () = tokio::time::sleep(self.core.limits.call_time_max) => End::TimedOut,
+            () = waiter.gone() => RunEnd::Cancelled,
+            () = context.cancelled.cancelled() => RunEnd::Cancelled,
+            () = self.state.closing.cancelled() => RunEnd::Cancelled,
+            () = tokio::time::sleep(self.state.limits.call_time_max) => RunEnd::TimedOut,
         };
-        drop((permit, under_way));
+        drop((permit, active_call));
         Ok(end)
     }
 
-    /// As [`Handler::run`], for what is no tool: every other end is a fault.
+    /// As [`Handler::run`], for requests other than tool calls: every abnormal end is a fault.
     pub(super) async fn run_or_fail<T>(
         &self,
-        asker: &Asker,
+        caller: &Caller,
         cx: &RequestContext<RoleServer>,
         context: &Context,
         work: impl Future<Output = Result<T, Fault>> + Send,
     ) -> Result<T, Fault> {
-        match self.run(asker, cx, context, work).await? {
-            End::Done(done) => done,
-            End::Cancelled => Err(cancelled()),
-            End::TimedOut => Err(Fault::internal("the request took too long and was stopped")),
+        match self.run(caller, cx, context, work).await? {
+            RunEnd::Done(done) => done,
+            RunEnd::Cancelled => Err(cancelled()),
+            RunEnd::TimedOut => Err(Fault::internal("the request took too long and was stopped")),
         }
     }
 
-    /// The end of a call, counted. That it took too long is an outcome, so that a model reads it.
+    /// Counts the end of a call. A timeout is an error result, so that the model reads it.
     pub(super) fn counted(
         &self,
-        end: Result<End<Outcome>, Fault>,
+        end: Result<RunEnd<Outcome>, Fault>,
     ) -> Result<Result<Outcome, Cancelled>, Fault> {
-        let counters = &self.core.counters;
+        let counters = &self.state.counters;
         let outcome = match end? {
-            End::Done(Ok(outcome)) => outcome,
-            End::Done(Err(fault)) => {
-                if !matches!(fault.kind, FaultKind::Questions(_)) {
+            RunEnd::Done(Ok(outcome)) => outcome,
+            RunEnd::Done(Err(fault)) => {
+                if !fault.is_input_required() {
                     counters.calls_failed.add(1);
                 }
                 return Err(fault);
             }
-            End::Cancelled => {
+            RunEnd::Cancelled => {
                 counters.calls_cancelled.add(1);
                 return Ok(Err(Cancelled));
             }
-            End::TimedOut => {
+            RunEnd::TimedOut => {
                 counters.calls_timed_out.add(1);
-                let seconds = self.core.limits.call_time_max.as_secs_f64();
+                let seconds = self.state.limits.call_time_max.as_secs_f64();
                 Outcome::error(format!(
                     "the call took longer than {seconds} s and was stopped: ask for less"
                 ))
@@ -144,14 +156,33 @@ impl Handler {
         }
         Ok(Ok(outcome))
     }
+
+    /// The result on the wire; an error result in its place if it is too large.
+    pub(super) fn bounded(&self, outcome: Outcome) -> CallToolResult {
+        let result = wire::outcome(outcome);
+        let (bytes, max) = (wire::json_length(&result), self.state.limits.result_bytes_max);
+        if bytes <= max {
+            return result;
+        }
+        self.state.counters.results_too_long.add(1);
+        let message =
+            format!("the result has {bytes} bytes, and at most {max} are sent: ask for less of it");
+        wire::outcome(Outcome::error(message))
+    }
 }
 
-/// The panic itself is in the log: the hook has written it.
+/// The fault for a panic, which the panic hook has logged.
 fn panicked() -> Fault {
-    tracing::error!("the code behind a request panicked");
+    tracing::error!("the code of a request panicked");
     Fault::internal("the server failed: see its log")
 }
 
 pub(super) fn cancelled() -> Fault {
     Fault::internal("the request was cancelled")
+}
+
+/// The fault for a tool that requires tasks.
+pub(super) fn needs_tasks() -> Fault {
+    let required = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
+    Fault::incapable("this tool needs a client that supports tasks", required)
 }

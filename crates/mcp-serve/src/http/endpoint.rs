@@ -1,36 +1,36 @@
-//! Streamable HTTP: `/mcp` and `/mcp/<toolset>`. What rmcp does not look after is checked here: whose
-//! session it is, how many there are, and that every error is one of JSON-RPC.
+//! Streamable HTTP: `/mcp` and `/mcp/<toolset>`. Checks what rmcp does not: the owner of a session, the
+//! number of sessions, and that every error is a JSON-RPC error.
 
 use std::{borrow::Cow, cell::Cell, sync::Arc};
 
 use axum::{
     body::{Body, Bytes},
     extract::{Path, Request, State},
-    http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Http, Toolset, answer, reply};
+use super::{Http, Toolset, fast_path, reply};
 use crate::{
     Principal, Transport,
-    session::{OPENED, Opened, Refusal, Session},
+    session::{PENDING_SESSION, PendingSession, Session, SessionRefused},
 };
 
-const SESSION_ID: &str = "mcp-session-id";
+pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 
-/// What a client says when it has begun.
+/// The notification that ends the initialization of a session.
 const INITIALIZED: &str = "notifications/initialized";
 
-/// The first revision without sessions.
+/// The first protocol revision without sessions.
 const STATELESS: &str = "2026-07-28";
 
-/// What a client that begins a session should wait when there are too many.
+/// The `Retry-After` of a refused session.
 const FULL_RETRY_SECONDS: &str = "30";
 
-/// As much of a message as is needed before rmcp reads it.
+/// The parts of a message that are needed before rmcp parses it.
 #[derive(Default, Deserialize)]
 struct Peek<'a> {
     #[serde(borrow, default)]
@@ -48,7 +48,7 @@ pub(super) async fn toolset(
     Path(name): Path<String>,
     mut request: Request,
 ) -> Response {
-    if !http.core.offer().has_toolset(&name) {
+    if !http.state.catalog().has_toolset(&name) {
         let message = format!("no toolset \"{name}\"");
         return reply::error(StatusCode::NOT_FOUND, reply::INVALID_REQUEST, &message, None);
     }
@@ -82,28 +82,28 @@ impl Http {
             Err(refused) => return *refused,
         };
         accept_both(&mut parts.headers);
-        let opened = match self.place(&parts, method.as_deref()) {
-            Ok(Place::In(session)) => {
-                match answer::plain(&session, &parts.headers, method.as_deref(), &body) {
-                    Some(plain) => return self.answer(session, plain, parts).await,
+        let pending = match self.target(&parts, method.as_deref()) {
+            Ok(Target::Session(session)) => {
+                match fast_path::request(&session, &parts.headers, method.as_deref(), &body) {
+                    Some(request) => return self.run_fast(session, request, parts).await,
                     None => None,
                 }
             }
-            Ok(Place::Begins(opened)) => Some(opened),
-            Ok(Place::Alone) => None,
+            Ok(Target::NewSession(pending)) => Some(pending),
+            Ok(Target::NoSession) => None,
             Err(refusal) => return refused(refusal, id),
         };
         let request = Request::from_parts(parts, Body::from(body));
-        OPENED.scope(opened.into(), self.ask(request, id)).await
+        PENDING_SESSION.scope(pending.into(), self.pass_on(request, id)).await
     }
 
-    /// Lets rmcp answer. A session that it did not want is closed again.
-    async fn ask(&self, request: Request, id: Option<Value>) -> Response {
+    /// Passes a request to rmcp. Closes the pending session if rmcp has not taken it.
+    async fn pass_on(&self, request: Request, id: Option<Value>) -> Response {
         let response = self.service.handle(request).await;
-        if let Some((session, _)) = OPENED.with(Cell::take) {
-            self.core.sessions.close(&session.id);
+        if let Some((session, _)) = PENDING_SESSION.with(Cell::take) {
+            self.state.sessions.close(&session.id);
         }
-        reply::spelled(response, id).await
+        reply::as_json_rpc(response, id).await
     }
 
     async fn get(&self, mut request: Request) -> Response {
@@ -119,11 +119,7 @@ impl Http {
             _ => {}
         }
         accept_both(request.headers_mut());
-        self.ask_plainly(request).await
-    }
-
-    async fn ask_plainly(&self, request: Request) -> Response {
-        reply::spelled(self.service.handle(request).await, None).await
+        reply::as_json_rpc(self.service.handle(request).await, None).await
     }
 
     fn delete(&self, request: Request) -> Response {
@@ -132,7 +128,7 @@ impl Http {
         }
         match self.own_session(&request) {
             Some(session) => {
-                self.core.sessions.close(&session.id);
+                self.state.sessions.close(&session.id);
                 StatusCode::NO_CONTENT.into_response()
             }
             None if request.headers().contains_key(SESSION_ID) => reply::no_session(None),
@@ -143,26 +139,26 @@ impl Http {
         }
     }
 
-    /// Finds the session of a message, or opens one for a client that begins.
-    fn place(&self, parts: &Parts, method: Option<&str>) -> Result<Place, Refused> {
+    /// Finds the session of a message, or opens one for `initialize`.
+    fn target(&self, parts: &Parts, method: Option<&str>) -> Result<Target, Refused> {
         if is_stateless(&parts.headers) {
-            return Ok(Place::Alone);
+            return Ok(Target::NoSession);
         }
         let principal = principal(&parts.extensions);
         match parts.headers.get(SESSION_ID) {
             Some(id) => {
                 let session = self.find(id, &principal).ok_or(Refused::NoSession)?;
-                // That it has begun is the end of beginning, and no use yet.
+                // This notification is part of the initialization.
                 if method != Some(INITIALIZED) {
                     session.count_request();
                 }
-                Ok(Place::In(session))
+                Ok(Target::Session(session))
             }
             None if method == Some("initialize") => {
-                let opened = self.core.sessions.open(&principal, Transport::Http);
-                opened.map(Place::Begins).map_err(Refused::Session)
+                let opened = self.state.sessions.open(&principal, Transport::Http);
+                opened.map(Target::NewSession).map_err(Refused::Session)
             }
-            None => Ok(Place::Alone),
+            None => Ok(Target::NoSession),
         }
     }
 
@@ -172,24 +168,24 @@ impl Http {
     }
 
     fn find(&self, id: &HeaderValue, principal: &Principal) -> Option<Arc<Session>> {
-        let session = self.core.sessions.find(id.to_str().ok()?, principal)?;
+        let session = self.state.sessions.find(id.to_str().ok()?, principal)?;
         Some(session).filter(|session| session.transport == Transport::Http)
     }
 
-    /// The whole body, when it is not too long.
+    /// The whole body, within the limit.
     pub(super) async fn body(&self, body: Body) -> Result<Bytes, Box<Response>> {
-        let max = self.core.limits.body_bytes_max;
+        let max = self.state.limits.body_bytes_max;
         axum::body::to_bytes(body, max).await.map_err(|error| {
             let is_too_long = error.into_inner().is::<http_body_util::LengthLimitError>();
             Box::new(match is_too_long {
                 true => {
-                    self.core.counters.refused_by_limit.add(1);
+                    self.state.counters.refused_by_limit.add(1);
                     let message = format!("a message has at most {max} bytes");
                     let status = StatusCode::PAYLOAD_TOO_LARGE;
                     reply::error(status, reply::REFUSED, &message, None)
                 }
                 false => {
-                    let message = "the body did not come whole";
+                    let message = "the body is incomplete";
                     reply::error(StatusCode::BAD_REQUEST, reply::INVALID_REQUEST, message, None)
                 }
             })
@@ -197,42 +193,41 @@ impl Http {
     }
 }
 
-/// Where a message belongs.
-enum Place {
-    In(Arc<Session>),
-    /// It begins a session.
-    Begins(Opened),
-    /// Nowhere: it stands for itself.
-    Alone,
+/// The target of a message.
+enum Target {
+    Session(Arc<Session>),
+    NewSession(PendingSession),
+    NoSession,
 }
 
-/// Why a message was not passed on.
+/// Why a message was refused.
 enum Refused {
     NoSession,
-    Session(Refusal),
+    Session(SessionRefused),
 }
 
 fn refused(refused: Refused, id: Option<Value>) -> Response {
     match refused {
         Refused::NoSession => reply::no_session(id),
-        Refused::Session(refusal) => no_room(refusal, id),
+        Refused::Session(reason) => session_refused(reason, id),
     }
 }
 
-/// Why a session was not opened.
-pub(super) fn no_room(refusal: Refusal, id: Option<Value>) -> Response {
-    let (status, message) = match refusal {
-        Refusal::Full => (StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions"),
-        Refusal::Closing => (StatusCode::SERVICE_UNAVAILABLE, "the server is ending"),
-        Refusal::NoId => (StatusCode::SERVICE_UNAVAILABLE, "the server has no random numbers"),
+/// The reply to a request for a session that was refused.
+pub(super) fn session_refused(reason: SessionRefused, id: Option<Value>) -> Response {
+    let message = match reason {
+        SessionRefused::Full => "there are too many sessions",
+        SessionRefused::Closing => reply::CLOSING,
+        SessionRefused::NoId => "the server has no random numbers",
     };
+    let status = StatusCode::SERVICE_UNAVAILABLE;
     let mut response = reply::error(status, reply::REFUSED, message, id);
     let wait = HeaderValue::from_static(FULL_RETRY_SECONDS);
     response.headers_mut().insert(header::RETRY_AFTER, wait);
     response
 }
 
-/// Reads as much of a message as is needed here, which also shows whether it is JSON.
+/// Parses the parts of a message that are needed here, which also checks that it is JSON.
 fn peek(body: &[u8]) -> Result<Peek<'_>, Box<Response>> {
     let bad =
         |code, message: &str| Box::new(reply::error(StatusCode::BAD_REQUEST, code, message, None));
@@ -255,7 +250,7 @@ pub(super) fn principal(extensions: &axum::http::Extensions) -> Principal {
     extensions.get::<Principal>().cloned().unwrap_or_default()
 }
 
-/// The revision of the protocol that a request names.
+/// The protocol revision in the headers of a request.
 pub(super) fn version(headers: &HeaderMap) -> Option<&HeaderValue> {
     headers.get(PROTOCOL_VERSION)
 }
@@ -273,7 +268,7 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Who accepts everything accepts both kinds of reply that there are.
+/// Spells out `*/*` or a missing header: rmcp wants both media types by name.
 fn accept_both(headers: &mut HeaderMap) {
     let accepts = headers.get(header::ACCEPT).and_then(|accepts| accepts.to_str().ok());
     if accepts.is_none_or(|accepts| accepts.contains("*/*")) {
@@ -283,7 +278,7 @@ fn accept_both(headers: &mut HeaderMap) {
 }
 
 fn not_allowed(methods: &'static str) -> Response {
-    let message = "this method is not served here";
+    let message = "this path does not support the method";
     let status = StatusCode::METHOD_NOT_ALLOWED;
     let mut response = reply::error(status, reply::INVALID_REQUEST, message, None);
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(methods));

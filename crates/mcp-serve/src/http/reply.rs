@@ -1,4 +1,4 @@
-//! Replies that are not rmcp's: answers and streams of them, and errors of HTTP as errors of JSON-RPC.
+//! HTTP responses that rmcp does not make: JSON messages, event streams, and errors as JSON-RPC errors.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -17,12 +17,15 @@ use serde_json::{Value, json};
 pub(super) const PARSE_ERROR: i32 = -32700;
 pub(super) const INVALID_REQUEST: i32 = -32600;
 pub(super) const INTERNAL_ERROR: i32 = -32603;
-/// What other servers send for a session that is not there.
+/// The code that other servers send for an unknown session.
 pub(super) const NO_SESSION: i32 = -32001;
 pub(super) const REFUSED: i32 = crate::wire::REFUSED.0;
 
-/// How much of a text that rmcp answers with is looked at.
+/// The maximum length of a plain-text error of rmcp.
 const TEXT_BYTES_MAX: usize = 16 << 10;
+
+/// The message of every refusal while the server closes.
+pub(super) const CLOSING: &str = "the server is shutting down";
 
 /// A message as JSON.
 pub(super) fn message(message: &impl serde::Serialize) -> axum::response::Response {
@@ -32,14 +35,14 @@ pub(super) fn message(message: &impl serde::Serialize) -> axum::response::Respon
             (json, body).into_response()
         }
         Err(_) => {
-            let message = "the answer cannot be sent";
+            let message = "the response cannot be serialized";
             error(StatusCode::INTERNAL_SERVER_ERROR, INTERNAL_ERROR, message, None)
         }
     }
 }
 
-/// Messages as events, with a sign of life when there is none for so long. Not axum's: it leaves out
-/// `data` where there is none, and clients leave out such events, which say how to come back.
+/// Messages as an event stream with keep-alives. Not axum's `Sse`: it omits an empty `data` field, and
+/// clients ignore events without one, among them the event that says how to resume.
 pub(super) fn events(
     messages: BoxStream<'static, ServerSseMessage>,
     keep_alive: Duration,
@@ -60,7 +63,7 @@ pub(super) fn events(
     (headers, Body::from_stream(events)).into_response()
 }
 
-/// An event. A message as JSON has no line ends.
+/// An event. A message as JSON has no line breaks.
 fn event(message: &ServerSseMessage) -> String {
     let text = message.message.as_deref().and_then(|message| serde_json::to_string(message).ok());
     let id = message.event_id.as_ref().map(|id| format!("id: {id}\n")).unwrap_or_default();
@@ -68,7 +71,7 @@ fn event(message: &ServerSseMessage) -> String {
     format!("{id}{}data: {}\n\n", retry.unwrap_or_default(), text.unwrap_or_default())
 }
 
-/// An error, with the id of the request when it is known.
+/// A JSON-RPC error, with the id of the request if it is known.
 pub(super) fn error(
     status: StatusCode,
     code: i32,
@@ -83,14 +86,17 @@ pub(super) fn error(
     (status, json, body.to_string()).into_response()
 }
 
-/// A session that is not there, or not this principal's.
+/// The error for a session that does not exist, or belongs to another principal.
 pub(super) fn no_session(id: Option<Value>) -> axum::response::Response {
-    let message = "no such session: begin a new one with initialize";
+    let message = "no such session: open a new one with initialize";
     error(StatusCode::NOT_FOUND, NO_SESSION, message, id)
 }
 
-/// rmcp answers some errors in plain text: they become errors of JSON-RPC too.
-pub(super) async fn spelled<B>(response: Response<B>, id: Option<Value>) -> axum::response::Response
+/// A response of rmcp, with its plain-text errors converted to JSON-RPC errors.
+pub(super) async fn as_json_rpc<B>(
+    response: Response<B>,
+    id: Option<Value>,
+) -> axum::response::Response
 where
     B: http_body::Body<Data = axum::body::Bytes, Error = std::convert::Infallible> + Send + 'static,
 {
@@ -105,13 +111,13 @@ where
     let text = axum::body::to_bytes(Body::new(body), TEXT_BYTES_MAX).await.unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let (status, code, message) = match parts.status {
-        // The content type has been checked: this is JSON that is no message.
+        // The content type has been checked, so the body is JSON but not a message.
         StatusCode::UNSUPPORTED_MEDIA_TYPE => {
-            let message = "the body is not one message of JSON-RPC 2.0";
+            let message = "the body is not a JSON-RPC 2.0 message";
             (StatusCode::BAD_REQUEST, INVALID_REQUEST, message)
         }
         status if status.is_server_error() => {
-            // A session that ended in this moment; rmcp has logged what happened.
+            // The session ended at this moment. rmcp has logged the cause.
             (status, INTERNAL_ERROR, "the server failed: see its log")
         }
         StatusCode::NOT_FOUND => return no_session(id),
@@ -124,7 +130,7 @@ where
     reply
 }
 
-/// Whether a value may be the id of a request.
+/// Whether a value is a valid request id.
 fn is_id(id: &Value) -> bool {
     id.is_string() || id.is_i64() || id.is_u64()
 }

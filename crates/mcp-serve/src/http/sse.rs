@@ -1,5 +1,5 @@
-//! HTTP+SSE, the transport of 2024-11-05: one stream for all messages of a session, and a route that
-//! takes the client's. rmcp no longer has it; some clients still fall back to it.
+//! HTTP+SSE, the transport of 2024-11-05: one event stream for all messages of a session, and a route for
+//! the client's messages. rmcp has removed it; some clients still fall back to it.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -22,9 +22,9 @@ use tokio::sync::mpsc;
 use super::{Http, endpoint, reply};
 use crate::{
     Transport,
-    core::Core,
     handler::Handler,
-    session::{Channel, Out, Session},
+    session::{Channel, Outbox, Session},
+    state::ServerState,
 };
 
 #[derive(Deserialize)]
@@ -32,19 +32,19 @@ struct Id {
     session_id: String,
 }
 
-/// `GET /sse`: messages go to `/messages/?session_id=…`.
+/// `GET /sse`: the client posts to `/messages/?session_id=…`.
 pub(super) async fn open(State(http): State<Arc<Http>>, request: Request) -> Response {
     http.open_sse(&request, |id| format!("/messages/?session_id={id}"))
 }
 
-/// `GET /mcp/sse`, EdgeLake's: messages go to `/mcp/messages/…`.
+/// `GET /mcp/sse`, EdgeLake's path: the client posts to `/mcp/messages/…`.
 pub(super) async fn open_below_mcp(State(http): State<Arc<Http>>, request: Request) -> Response {
     http.open_sse(&request, |id| format!("/mcp/messages/{id}"))
 }
 
 pub(super) async fn message_by_query(State(http): State<Arc<Http>>, request: Request) -> Response {
     match Query::<Id>::try_from_uri(request.uri()) {
-        Ok(Query(id)) => http.take_message(&id.session_id, request).await,
+        Ok(Query(id)) => http.receive(&id.session_id, request).await,
         Err(_) => {
             let message = "session_id is missing";
             reply::error(StatusCode::BAD_REQUEST, reply::INVALID_REQUEST, message, None)
@@ -57,38 +57,38 @@ pub(super) async fn message_by_path(
     Path(id): Path<String>,
     request: Request,
 ) -> Response {
-    http.take_message(&id, request).await
+    http.receive(&id, request).await
 }
 
 impl Http {
     fn open_sse(&self, request: &Request, address: impl FnOnce(&str) -> String) -> Response {
         let principal = endpoint::principal(request.extensions());
-        let (session, inbox) = match self.core.sessions.open(&principal, Transport::Sse) {
+        let (session, inbox) = match self.state.sessions.open(&principal, Transport::Sse) {
             Ok(opened) => opened,
-            Err(refusal) => return endpoint::no_room(refusal, None),
+            Err(reason) => return endpoint::session_refused(reason, None),
         };
-        let (queue, messages) = mpsc::channel(self.core.limits.unread_messages_max.max(1));
-        let out = Out::One {
+        let (queue, messages) = mpsc::channel(self.state.limits.unread_messages_max.max(1));
+        let outbox = Outbox::Shared {
             queue,
-            unread_time_max: self.core.limits.unread_time_max,
-            counters: self.core.counters.clone(),
+            unread_time_max: self.state.limits.unread_time_max,
+            counters: self.state.counters.clone(),
         };
         let first = Event::default().event("endpoint").data(address(&session.id));
-        let channel = Channel::new(session.clone(), inbox, out);
+        let channel = Channel::new(session.clone(), inbox, outbox);
         let handler = Handler { principal, ..self.handler.clone() };
-        tokio::spawn(serve(handler, channel, session.clone(), self.core.clone()));
+        tokio::spawn(serve(handler, channel, session.clone(), self.state.clone()));
         let events = stream::iter([Ok::<_, Infallible>(first)]).chain(events(session, messages));
-        let keep_alive = KeepAlive::new().interval(self.core.limits.keep_alive);
+        let keep_alive = KeepAlive::new().interval(self.state.limits.keep_alive);
         let mut response = Sse::new(events).keep_alive(keep_alive).into_response();
-        // Proxies that collect a reply before they pass it on would pass on nothing.
+        // A proxy that buffers whole responses would pass on nothing.
         response.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
         response
     }
 
-    /// Takes a message of a client. The answer comes on the session's stream.
-    async fn take_message(&self, id: &str, request: Request) -> Response {
+    /// Receives a message of the client. The response goes to the session's stream.
+    async fn receive(&self, id: &str, request: Request) -> Response {
         let principal = endpoint::principal(request.extensions());
-        let session = self.core.sessions.find(id, &principal);
+        let session = self.state.sessions.find(id, &principal);
         let Some(session) = session.filter(|session| session.transport == Transport::Sse) else {
             return reply::no_session(None);
         };
@@ -101,7 +101,7 @@ impl Http {
             Ok(message) => message,
             Err(error) => {
                 let (code, message) = match error.is_data() {
-                    true => (reply::INVALID_REQUEST, "the body is not one message of JSON-RPC 2.0"),
+                    true => (reply::INVALID_REQUEST, "the body is not a JSON-RPC 2.0 message"),
                     false => (reply::PARSE_ERROR, "the body is not JSON"),
                 };
                 return reply::error(StatusCode::BAD_REQUEST, code, message, None);
@@ -118,16 +118,16 @@ impl Http {
     }
 }
 
-/// Serves a session until its client has gone.
-async fn serve(handler: Handler, channel: Channel, session: Arc<Session>, core: Arc<Core>) {
+/// Serves a session until its client disconnects.
+async fn serve(handler: Handler, channel: Channel, session: Arc<Session>, state: Arc<ServerState>) {
     match handler.serve(channel).await {
         Ok(running) => _ = running.waiting().await,
-        Err(error) => tracing::debug!(%error, "a session did not begin"),
+        Err(error) => tracing::debug!(%error, "a session was not initialized"),
     }
-    core.sessions.close(&session.id);
+    state.sessions.close(&session.id);
 }
 
-/// The messages of a session, until it ends. When nobody reads them any more, it ends.
+/// The messages of a session, until it ends. The session ends when the stream is dropped.
 fn events(
     session: Arc<Session>,
     messages: mpsc::Receiver<ServerJsonRpcMessage>,

@@ -1,4 +1,4 @@
-//! A session as rmcp sees it: messages in, messages out.
+//! The transport of a session for rmcp: messages in, messages out.
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
@@ -10,58 +10,58 @@ use rmcp::{
 use tokio::sync::mpsc;
 
 use super::Session;
-use crate::figures::Counters;
+use crate::metrics::Counters;
 
-/// A session as rmcp sees it.
+/// The transport of a session for rmcp.
 pub(crate) struct Channel {
     session: Arc<Session>,
     inbox: mpsc::Receiver<ClientJsonRpcMessage>,
-    out: Out,
-    has_begun: bool,
+    outbox: Outbox,
+    is_initializing: bool,
 }
 
-/// Where messages go out.
+/// The destination of outgoing messages.
 #[derive(Clone)]
-pub(crate) enum Out {
-    /// One reader reads all.
-    One {
+pub(crate) enum Outbox {
+    /// One reader for all messages: stdio and HTTP+SSE.
+    Shared {
         queue: mpsc::Sender<ServerJsonRpcMessage>,
         unread_time_max: Duration,
         counters: Arc<Counters>,
     },
-    /// Each request has its own reader: the session's streams.
-    Each,
+    /// A stream per request: Streamable HTTP.
+    PerRequest,
 }
 
-/// Nobody reads any more.
+/// The client does not read this session's messages any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("nobody reads this session's messages")]
-pub(crate) struct Unread;
+#[error("the client does not read the session's messages")]
+pub(crate) struct ReceiverGone;
 
 impl Channel {
-    /// Whether a message comes before the client has begun. rmcp ends a session that begins with
-    /// anything but a request; such a message means nothing, and is left out.
-    fn is_early(&mut self, message: &ClientJsonRpcMessage) -> bool {
+    /// Whether a message precedes the first request. rmcp ends a session whose first message is no request;
+    /// such a message has no meaning, so it is ignored.
+    fn is_premature(&mut self, message: &ClientJsonRpcMessage) -> bool {
         if let JsonRpcMessage::Request(request) = message {
             let is_first = matches!(request.request, ClientRequest::InitializeRequest(_))
                 || request.request.get_meta().protocol_version().is_some();
-            self.has_begun |= is_first;
+            self.is_initializing |= is_first;
             return false;
         }
-        !self.has_begun
+        !self.is_initializing
     }
 
     pub(crate) fn new(
         session: Arc<Session>,
         inbox: mpsc::Receiver<ClientJsonRpcMessage>,
-        out: Out,
+        outbox: Outbox,
     ) -> Self {
-        Self { session, inbox, out, has_begun: false }
+        Self { session, inbox, outbox, is_initializing: false }
     }
 }
 
 impl Transport<RoleServer> for Channel {
-    type Error = Unread;
+    type Error = ReceiverGone;
 
     fn name() -> Cow<'static, str> {
         "session".into()
@@ -70,24 +70,24 @@ impl Transport<RoleServer> for Channel {
     fn send(
         &mut self,
         item: ServerJsonRpcMessage,
-    ) -> impl Future<Output = Result<(), Unread>> + Send + 'static {
-        let (session, out) = (self.session.clone(), self.out.clone());
+    ) -> impl Future<Output = Result<(), ReceiverGone>> + Send + 'static {
+        let (session, outbox) = (self.session.clone(), self.outbox.clone());
         async move {
-            match out {
-                Out::Each => session.streams.send(item).await,
-                Out::One { queue, unread_time_max, counters } => {
+            match outbox {
+                Outbox::PerRequest => session.streams.send(item).await,
+                Outbox::Shared { queue, unread_time_max, counters } => {
                     use mpsc::error::SendTimeoutError::{Closed, Timeout};
                     match queue.send_timeout(item, unread_time_max).await {
                         Ok(()) => Ok(()),
                         Err(Timeout(_)) => {
-                            // A reader that is this slow is not there: the session ends with it.
+                            // A client that is this slow has gone: the session ends.
                             if !session.ended.is_cancelled() {
                                 counters.streams_cut.add(1);
                             }
                             session.end();
-                            Err(Unread)
+                            Err(ReceiverGone)
                         }
-                        Err(Closed(_)) => Err(Unread),
+                        Err(Closed(_)) => Err(ReceiverGone),
                     }
                 }
             }
@@ -95,18 +95,18 @@ impl Transport<RoleServer> for Channel {
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        let (ended, hung_up) = (self.session.ended.clone(), self.session.hung_up.clone());
+        let (ended, input_closed) = (self.session.ended.clone(), self.session.input_closed.clone());
         loop {
             let received = async {
                 tokio::select! {
                     biased;
                     message = self.inbox.recv() => message,
-                    () = hung_up.cancelled() => self.inbox.try_recv().ok(),
+                    () = input_closed.cancelled() => self.inbox.try_recv().ok(),
                 }
             };
             let mut message = ended.run_until_cancelled(received).await??;
             self.session.touch();
-            if self.is_early(&message) {
+            if self.is_premature(&message) {
                 continue;
             }
             message.insert_extension(self.session.clone());
@@ -114,7 +114,7 @@ impl Transport<RoleServer> for Channel {
         }
     }
 
-    async fn close(&mut self) -> Result<(), Unread> {
+    async fn close(&mut self) -> Result<(), ReceiverGone> {
         self.session.end();
         Ok(())
     }

@@ -1,8 +1,8 @@
-//! Sessions: who they belong to, what they are subscribed to, and when they end.
+//! Sessions: their owners, subscriptions and lifetimes.
 
-mod answering;
 mod channel;
-mod manager;
+mod inline_reply;
+mod rmcp_sessions;
 mod stream;
 mod streams;
 mod table;
@@ -10,164 +10,177 @@ mod table;
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, OnceLock,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed},
     },
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use rmcp::{RoleServer, model::ClientJsonRpcMessage, service::Peer};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+#[cfg(feature = "tasks")]
+pub(crate) use self::table::random_id;
 pub(crate) use self::{
-    answering::{Reply, Twice, answer},
-    channel::{Channel, Out},
-    manager::{Manager, OPENED, Opened},
+    channel::{Channel, Outbox},
+    inline_reply::{DuplicateRequestId, Reply, reply},
+    rmcp_sessions::{PENDING_SESSION, PendingSession, RmcpSessions},
     streams::{Streams, mark},
-    table::{Refusal, Sessions, random_id},
+    table::{SessionRefused, Sessions},
 };
 use crate::{
     Client, Level, Principal, SessionInfo, Transport,
-    hub::{Change, Watch, Watcher},
-    lock::lock,
+    notifier::{Change, ResourceSubscription, Subscriber},
 };
 
-/// The beginning of an id that may be shown.
+/// The number of characters of an id that may be shown.
 const ID_SHOWN: usize = 8;
 
-/// One client that is connected, or that will come back with its id.
+/// A session of one client.
 pub(crate) struct Session {
-    /// The secret by which a client shows that the session is its own.
+    /// The secret that authorizes the use of the session.
     pub(crate) id: Arc<str>,
     pub(crate) principal: Principal,
     pub(crate) transport: Transport,
-    /// Cancelled when the session ends, whoever ends it.
+    /// Cancelled when the session ends.
     pub(crate) ended: CancellationToken,
-    /// Cancelled when no more messages will come: what is under way is still answered.
-    pub(crate) hung_up: CancellationToken,
-    /// Where its messages go in.
+    /// Cancelled when the client will send no more messages. Active requests still get their responses.
+    pub(crate) input_closed: CancellationToken,
+    /// The incoming messages.
     pub(crate) inbox: mpsc::Sender<ClientJsonRpcMessage>,
-    /// Where its messages go out, when there are several ways.
+    /// The outgoing messages over Streamable HTTP.
     pub(crate) streams: Arc<Streams>,
-    /// The way to its client, from when the two know each other.
+    /// The connection to its client, from `initialize` on.
     peer: OnceLock<Peer<RoleServer>>,
-    has_begun: AtomicBool,
+    is_initialized: AtomicBool,
     opened: Instant,
+    /// When it was last used, in milliseconds after `opened`.
     used_ms: AtomicU64,
-    /// The requests after the one that began it.
-    asked: AtomicU64,
+    /// The requests after `initialize`.
+    requests: AtomicU64,
     calls: AtomicU64,
-    level: AtomicU8,
-    about: Mutex<(Option<Client>, Option<String>)>,
-    subscriptions: Mutex<HashMap<String, Watch>>,
-    watcher: Arc<Watcher>,
+    log_level: AtomicU8,
+    /// The client program and the protocol revision.
+    client: Mutex<(Option<Client>, Option<String>)>,
+    subscriptions: Mutex<HashMap<String, ResourceSubscription>>,
+    subscriber: Arc<Subscriber>,
 }
 
 impl Session {
-    /// Notes that it is used.
+    /// Marks the session as used.
     pub(crate) fn touch(&self) {
-        let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.used_ms.store(now, Relaxed);
+        self.touch_at(Instant::now());
     }
 
-    /// How long it has not been used.
-    pub(crate) fn idle(&self) -> Duration {
+    pub(super) fn touch_at(&self, now: Instant) {
+        let age = now.saturating_duration_since(self.opened);
+        self.used_ms.store(u64::try_from(age.as_millis()).unwrap_or(u64::MAX), Relaxed);
+    }
+
+    /// The time since its last use.
+    pub(super) fn idle(&self, now: Instant) -> Duration {
         let used = Duration::from_millis(self.used_ms.load(Relaxed));
-        self.opened.elapsed().saturating_sub(used)
+        now.saturating_duration_since(self.opened).saturating_sub(used)
     }
 
-    /// Notes the way to its client.
-    pub(crate) fn meet(&self, peer: Peer<RoleServer>) {
+    /// Sets the connection to its client.
+    pub(crate) fn set_peer(&self, peer: Peer<RoleServer>) {
         let _ = self.peer.set(peer);
     }
 
-    /// The way to its client, from when the two know each other.
+    /// The connection to its client, from `initialize` on.
     pub(crate) fn peer(&self) -> Option<&Peer<RoleServer>> {
         self.peer.get()
     }
 
-    /// Notes that its client has begun. Says no when it had before.
-    pub(crate) fn begins(&self) -> bool {
-        !self.has_begun.swap(true, Relaxed)
+    /// Marks it as initialized. Returns whether it was not before.
+    pub(crate) fn set_initialized(&self) -> bool {
+        !self.is_initialized.swap(true, Relaxed)
     }
 
-    /// No more messages will come.
-    pub(crate) fn hang_up(&self) {
-        self.hung_up.cancel();
+    /// Notes that the client will send no more messages.
+    pub(crate) fn close_input(&self) {
+        self.input_closed.cancel();
     }
 
-    /// Whether somebody waits for its messages.
-    pub(crate) fn is_attended(&self) -> bool {
-        self.transport != Transport::Http || self.streams.are_read()
+    /// Whether its client reads messages, or may come back for a response.
+    pub(crate) fn has_reader(&self) -> bool {
+        self.transport != Transport::Http || self.streams.have_reader()
     }
 
-    /// Notes a request or a stream of its client, after it has begun.
+    /// Counts a request after `initialize`.
     pub(crate) fn count_request(&self) {
-        self.asked.fetch_add(1, Relaxed);
+        self.requests.fetch_add(1, Relaxed);
     }
 
-    /// Whether its client has asked for anything since it began.
+    /// Whether it has had any request after `initialize`.
     pub(crate) fn is_used(&self) -> bool {
-        self.asked.load(Relaxed) > 0
+        self.requests.load(Relaxed) > 0
     }
 
-    /// Notes a call of a tool.
+    /// Counts a tool call.
     pub(crate) fn count_call(&self) {
         self.calls.fetch_add(1, Relaxed);
     }
 
-    /// Notes who is at the other end.
-    pub(crate) fn introduce(&self, client: Client, protocol: String) {
-        *lock(&self.about) = (Some(client), Some(protocol));
+    /// Sets the client program and the protocol revision.
+    pub(crate) fn set_client(&self, client: Client, protocol: String) {
+        *self.client.lock() = (Some(client), Some(protocol));
     }
 
-    /// The gravest messages only, from now on.
-    pub(crate) fn set_level(&self, level: Level) {
-        self.level.store(level as u8, Relaxed);
+    /// Sets the lowest level of log messages that the client wants.
+    pub(crate) fn set_log_level(&self, level: Level) {
+        self.log_level.store(level as u8, Relaxed);
     }
 
-    /// Whether messages as grave as this are wanted.
+    /// Whether the client wants log messages of this level.
     pub(crate) fn wants_log(&self, level: Level) -> bool {
-        level as u8 >= self.level.load(Relaxed)
+        level as u8 >= self.log_level.load(Relaxed)
     }
 
-    /// Who is told of changes in its name.
-    pub(crate) fn watcher(&self) -> &Arc<Watcher> {
-        &self.watcher
+    /// Its subscriber for changes.
+    pub(crate) fn subscriber(&self) -> &Arc<Subscriber> {
+        &self.subscriber
     }
 
-    /// Subscribes to a resource; says no when it has too many already.
-    pub(crate) fn subscribe(&self, uri: &str, max: usize, watch: impl FnOnce() -> Watch) -> bool {
-        let mut all = lock(&self.subscriptions);
+    /// Subscribes to a resource. Returns false if it has the maximum of subscriptions already.
+    pub(crate) fn subscribe(
+        &self,
+        uri: &str,
+        max: usize,
+        subscribe: impl FnOnce() -> ResourceSubscription,
+    ) -> bool {
+        let mut all = self.subscriptions.lock();
         if all.contains_key(uri) {
             return true;
         }
         if all.len() >= max {
             return false;
         }
-        all.insert(uri.to_owned(), watch());
-        self.watcher.want(Change::Updated(uri.to_owned()));
+        all.insert(uri.to_owned(), subscribe());
+        self.subscriber.subscribe(Change::Updated(uri.to_owned()));
         true
     }
 
     /// Ends the subscription to a resource.
     pub(crate) fn unsubscribe(&self, uri: &str) {
-        let watch = lock(&self.subscriptions).remove(uri);
-        self.watcher.unwant(&Change::Updated(uri.to_owned()));
-        drop(watch);
+        let subscription = self.subscriptions.lock().remove(uri);
+        self.subscriber.unsubscribe(&Change::Updated(uri.to_owned()));
+        drop(subscription);
     }
 
-    /// Ends it: nothing more goes in or out, and calls that are under way stop.
+    /// Ends the session and cancels its active calls.
     pub(crate) fn end(&self) {
         self.ended.cancel();
-        let subscriptions = std::mem::take(&mut *lock(&self.subscriptions));
+        let subscriptions = std::mem::take(&mut *self.subscriptions.lock());
         drop(subscriptions);
     }
 
-    /// What may be shown of it.
+    /// Its public description.
     pub(crate) fn info(&self) -> SessionInfo {
-        let (client, protocol) = lock(&self.about).clone();
+        let (client, protocol) = self.client.lock().clone();
         SessionInfo {
             id: self.id.chars().take(ID_SHOWN).collect(),
             principal: self.principal.clone(),
@@ -175,13 +188,13 @@ impl Session {
             protocol,
             transport: self.transport,
             age: self.opened.elapsed(),
-            idle: self.idle(),
+            idle: self.idle(Instant::now()),
             calls: self.calls.load(Relaxed),
         }
     }
 }
 
-/// Without the secret: what is logged must not open a session.
+/// Omits the secret: what is logged must not authorize anybody.
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Session").field(&self.info()).finish()

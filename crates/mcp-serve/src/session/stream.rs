@@ -1,62 +1,62 @@
-//! The messages for one request, kept until they are read, and a little longer so that a reader who
-//! lost its connection can go on where it was.
+//! The event stream of one request. It buffers messages until the client reads them, and the last ones
+//! longer, so that a client that lost its connection can resume.
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use futures_util::{Stream as Messages, stream};
+use parking_lot::Mutex;
 use rmcp::{
     model::ServerJsonRpcMessage, transport::streamable_http_server::session::ServerSseMessage,
 };
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::channel::Unread;
-use crate::lock::lock;
+use super::channel::ReceiverGone;
 
-/// When a reader who lost its connection should come back.
+/// When a client that lost its connection should reconnect.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The messages for one request.
+/// The event stream of one request.
 #[derive(Debug)]
 pub(crate) struct Stream {
-    /// Its number in the session, the first half of the ids of its events.
+    /// Its number in the session: the first half of its event ids.
     key: u64,
-    kept_max: usize,
-    /// Cancelled when nobody wants the answer any more.
+    buffer_max: usize,
+    /// Cancelled when the client no longer wants the response.
     cancelled: CancellationToken,
-    state: Mutex<State>,
-    /// A message has come, or another reader.
+    state: Mutex<StreamState>,
+    /// Notified of a new message and of a new reader.
     written: Notify,
-    /// A message has been read.
+    /// Notified when a message has been read.
     read: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    kept: VecDeque<Arc<ServerJsonRpcMessage>>,
-    /// How many messages came before the first one that is kept.
-    gone: u64,
-    /// How many messages have been read.
+struct StreamState {
+    buffer: VecDeque<Arc<ServerJsonRpcMessage>>,
+    /// The number of messages that the buffer has dropped.
+    dropped: u64,
+    /// The number of messages that have been read.
     read: u64,
-    /// The answer is among them: no more will come.
-    is_done: bool,
-    /// Nobody will read any more.
-    is_cut: bool,
-    /// Counts the readers; only the newest reads.
+    /// Whether the response is in the buffer: it is the last message.
+    is_complete: bool,
+    /// Whether the stream is closed for good.
+    is_closed: bool,
+    /// The number of readers so far. Only the newest one gets messages.
     readers: u64,
-    /// Since when nobody reads.
-    left: Option<Instant>,
+    /// Since when there has been no reader.
+    unread_since: Option<Instant>,
 }
 
 impl Stream {
-    pub(crate) fn new(key: u64, kept_max: usize) -> Arc<Self> {
+    pub(crate) fn new(key: u64, buffer_max: usize) -> Arc<Self> {
         Arc::new(Self {
             key,
-            kept_max: kept_max.max(1),
+            buffer_max: buffer_max.max(1),
             cancelled: CancellationToken::new(),
             state: Mutex::default(),
             written: Notify::new(),
@@ -68,43 +68,43 @@ impl Stream {
         self.key
     }
 
-    /// Cancelled when nobody wants the answer any more.
+    /// Cancelled when the client no longer wants the response.
     pub(crate) fn cancelled(&self) -> &CancellationToken {
         &self.cancelled
     }
 
     /// Whether there has been no message.
-    pub(crate) fn is_silent(&self) -> bool {
-        lock(&self.state).kept.is_empty()
+    pub(crate) fn is_empty(&self) -> bool {
+        self.state.lock().buffer.is_empty()
     }
 
     /// Waits for the first message.
-    pub(crate) async fn speaks(&self) {
+    pub(crate) async fn has_message(&self) {
         loop {
             let written = self.written.notified();
-            if !self.is_silent() {
+            if !self.is_empty() {
                 return;
             }
             written.await;
         }
     }
 
-    /// Adds a message, as soon as there is room for it.
+    /// Adds a message as soon as the buffer has room. Closes the stream if that takes too long.
     pub(crate) async fn write(
         &self,
         message: ServerJsonRpcMessage,
         is_last: bool,
-        patience: Duration,
-    ) -> Result<(), Unread> {
+        time_max: Duration,
+    ) -> Result<(), ReceiverGone> {
         let message = Arc::new(message);
         loop {
             let read = self.read.notified();
             if self.try_write(&message, is_last)? {
                 return Ok(());
             }
-            if tokio::time::timeout(patience, read).await.is_err() {
-                self.cut();
-                return Err(Unread);
+            if tokio::time::timeout(time_max, read).await.is_err() {
+                self.close();
+                return Err(ReceiverGone);
             }
         }
     }
@@ -113,68 +113,69 @@ impl Stream {
         &self,
         message: &Arc<ServerJsonRpcMessage>,
         is_last: bool,
-    ) -> Result<bool, Unread> {
-        let mut state = lock(&self.state);
-        if state.is_cut {
-            return Err(Unread);
+    ) -> Result<bool, ReceiverGone> {
+        let mut state = self.state.lock();
+        if state.is_closed {
+            return Err(ReceiverGone);
         }
-        let unread = (state.gone + state.kept.len() as u64).saturating_sub(state.read);
-        if unread >= self.kept_max as u64 {
+        let unread = (state.dropped + state.buffer.len() as u64).saturating_sub(state.read);
+        if unread >= self.buffer_max as u64 {
             return Ok(false);
         }
-        if state.kept.len() >= self.kept_max {
-            state.kept.pop_front();
-            state.gone += 1;
+        if state.buffer.len() >= self.buffer_max {
+            state.buffer.pop_front();
+            state.dropped += 1;
         }
-        state.kept.push_back(message.clone());
-        state.is_done = is_last;
+        state.buffer.push_back(message.clone());
+        state.is_complete = is_last;
         drop(state);
         self.written.notify_waiters();
         Ok(true)
     }
 
-    /// Nobody will read any more: who writes, fails.
-    pub(crate) fn cut(&self) {
-        lock(&self.state).is_cut = true;
+    /// Closes the stream for good: writes fail, and the request is cancelled.
+    pub(crate) fn close(&self) {
+        self.state.lock().is_closed = true;
         self.cancelled.cancel();
         self.written.notify_waiters();
         self.read.notify_waiters();
     }
 
-    /// The one for whom it was made has gone, when nobody has begun to read.
-    pub(crate) fn leave(&self) {
-        let mut state = lock(&self.state);
+    /// Notes that the connection of the request has gone, if no reader has come since.
+    pub(crate) fn abandon(&self) {
+        let mut state = self.state.lock();
         if state.readers == 0 {
-            state.left = Some(Instant::now());
+            state.unread_since = Some(Instant::now());
         }
     }
 
-    /// Whoever reads, reads no more, and may come back.
-    pub(crate) fn close(&self) {
-        let mut state = lock(&self.state);
+    /// Disconnects the reader, which may resume.
+    pub(crate) fn disconnect(&self) {
+        let mut state = self.state.lock();
         state.readers += 1;
-        state.left = Some(Instant::now());
+        state.unread_since = Some(Instant::now());
         drop(state);
         self.written.notify_waiters();
     }
 
-    /// Whether nobody has read for so long.
-    pub(crate) fn is_abandoned(&self, patience: Duration) -> bool {
-        let state = lock(&self.state);
-        state.is_cut || state.left.is_some_and(|left| left.elapsed() > patience)
+    /// Whether it is closed, or has had no reader for longer than this.
+    pub(crate) fn is_abandoned(&self, unread_time_max: Duration, now: Instant) -> bool {
+        let state = self.state.lock();
+        let is_over = |since| now.saturating_duration_since(since) > unread_time_max;
+        state.is_closed || state.unread_since.is_some_and(is_over)
     }
 
-    /// Reads what comes after the event of this number. Whoever read before reads no more.
+    /// A reader of the messages after the event with this number. It replaces the reader before it.
     pub(crate) fn reader(
         self: Arc<Self>,
         after: u64,
         done: impl FnOnce() + Send + Sync + 'static,
     ) -> impl Messages<Item = ServerSseMessage> + Send + Sync + 'static {
         let number = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.lock();
             state.readers += 1;
-            state.left = None;
-            state.read = after.max(state.gone);
+            state.unread_since = None;
+            state.read = after.max(state.dropped);
             state.readers
         };
         self.written.notify_waiters();
@@ -188,18 +189,19 @@ impl Stream {
         futures_util::StreamExt::chain(stream::iter(first), rest)
     }
 
-    /// The next message for a reader: none after the last one, and none for a reader of before.
+    /// The next message for a reader. A replaced reader gets none.
     fn next(&self, reader: u64) -> Next {
-        let mut state = lock(&self.state);
-        if state.readers != reader || state.is_cut {
+        let mut state = self.state.lock();
+        if state.readers != reader || state.is_closed {
             return Next::Ended;
         }
-        let index = usize::try_from(state.read.saturating_sub(state.gone)).unwrap_or(usize::MAX);
-        match state.kept.get(index).cloned() {
+        let index = state.read.saturating_sub(state.dropped);
+        let index = usize::try_from(index).unwrap_or(usize::MAX);
+        match state.buffer.get(index).cloned() {
             Some(message) => {
                 state.read += 1;
                 let id = format!("{}-{}", self.key, state.read);
-                let is_last = state.is_done && index + 1 == state.kept.len();
+                let is_last = state.is_complete && index + 1 == state.buffer.len();
                 drop(state);
                 self.read.notify_waiters();
                 let mut event = ServerSseMessage::default();
@@ -207,8 +209,8 @@ impl Stream {
                 event.message = Some(message);
                 Next::Message { event, is_last }
             }
-            None if state.is_done => Next::Done,
-            None => Next::NotYet,
+            None if state.is_complete => Next::Complete,
+            None => Next::Pending,
         }
     }
 }
@@ -218,10 +220,10 @@ enum Next {
         event: ServerSseMessage,
         is_last: bool,
     },
-    NotYet,
-    /// All has been read.
-    Done,
-    /// This reader is not the newest any more, or nobody is.
+    Pending,
+    /// All messages have been read.
+    Complete,
+    /// The reader was replaced, or the stream is closed.
     Ended,
 }
 
@@ -237,12 +239,12 @@ impl Reader {
             let written = self.stream.written.notified();
             match self.stream.next(self.number) {
                 Next::Message { event, is_last } => {
-                    // Many do not read on after the answer: there is nothing to keep any more.
+                    // Many clients do not read to the end, so the response completes the stream.
                     self.done.take_if(|_| is_last).into_iter().for_each(|done| done());
                     return Some(event);
                 }
-                Next::NotYet => written.await,
-                Next::Done => {
+                Next::Pending => written.await,
+                Next::Complete => {
                     self.done.take().into_iter().for_each(|done| done());
                     return None;
                 }
@@ -254,9 +256,9 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        let mut state = lock(&self.stream.state);
+        let mut state = self.stream.state.lock();
         if state.readers == self.number {
-            state.left = Some(Instant::now());
+            state.unread_since = Some(Instant::now());
         }
     }
 }

@@ -1,16 +1,17 @@
-//! The ways out of a session over Streamable HTTP: each request has its own stream, and what belongs
-//! to no request goes to whoever listens. No stream waits for another.
+//! The event streams of a session over Streamable HTTP: one per request, and the listeners, which get the
+//! messages that belong to no request. No stream waits for another.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use futures_util::{Stream as Messages, stream};
+use parking_lot::Mutex;
 use rmcp::{
     model::{
         CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage,
@@ -22,24 +23,24 @@ use rmcp::{
 };
 use tokio::sync::{Notify, mpsc};
 
-use super::{channel::Unread, stream::Stream};
-use crate::{Limits, figures::Counters, lock::lock};
+use super::{DuplicateRequestId, channel::ReceiverGone, stream::Stream};
+use crate::{Limits, metrics::Counters};
 
-/// The streams of one session that may listen at once. Clients open one, and a second one while the
-/// first has not noticed that its connection is gone.
+/// The maximum number of listeners of a session. Clients open one, and a second one while the server has
+/// not noticed that the connection of the first is gone.
 const LISTENERS_MAX: usize = 4;
 
-/// The ways out of a session.
+/// The event streams of a session.
 #[derive(Debug)]
 pub(crate) struct Streams {
     unread_messages_max: usize,
     unread_time_max: Duration,
-    begin_after: Duration,
+    stream_after: Duration,
     counters: Arc<Counters>,
     keys: AtomicU64,
     requests: Mutex<HashMap<RequestId, Arc<Stream>>>,
     listeners: Mutex<Vec<mpsc::Sender<ServerJsonRpcMessage>>>,
-    listens: Notify,
+    listener_added: Notify,
 }
 
 impl Streams {
@@ -47,141 +48,145 @@ impl Streams {
         Arc::new(Self {
             unread_messages_max: limits.unread_messages_max,
             unread_time_max: limits.unread_time_max,
-            begin_after: limits.stream_after,
+            stream_after: limits.stream_after,
             counters,
             keys: AtomicU64::new(1),
             requests: Mutex::default(),
             listeners: Mutex::default(),
-            listens: Notify::new(),
+            listener_added: Notify::new(),
         })
     }
 
-    /// How long an answer is waited for before its stream is begun.
-    pub(crate) fn begin_after(&self) -> Duration {
-        self.begin_after
+    /// After what time a response is sent as a stream.
+    pub(crate) fn stream_after(&self) -> Duration {
+        self.stream_after
     }
 
-    /// Whether somebody reads, or may come back to read an answer.
-    pub(crate) fn are_read(&self) -> bool {
-        let listened = lock(&self.listeners).iter().any(|listener| !listener.is_closed());
-        listened || !lock(&self.requests).is_empty()
+    /// Whether the client reads a stream, or may resume one.
+    pub(crate) fn have_reader(&self) -> bool {
+        let has_listener = self.listeners.lock().iter().any(|listener| !listener.is_closed());
+        has_listener || !self.requests.lock().is_empty()
     }
 
-    /// Sends a message on its way: to the request that it belongs to, or to who listens.
-    pub(crate) async fn send(&self, message: ServerJsonRpcMessage) -> Result<(), Unread> {
+    /// Sends a message to the stream of its request, or to a listener.
+    pub(crate) async fn send(&self, message: ServerJsonRpcMessage) -> Result<(), ReceiverGone> {
         let is_last = matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
         let Some(request) = request_of(&message) else {
             return self.send_to_listener(message).await;
         };
-        let stream = lock(&self.requests).get(&request).cloned();
-        let stream = stream.ok_or(Unread)?;
+        let stream = self.requests.lock().get(&request).cloned();
+        let stream = stream.ok_or(ReceiverGone)?;
         let written = stream.write(message, is_last, self.unread_time_max).await;
-        if written.is_err() && lock(&self.requests).remove(&request).is_some() {
+        if written.is_err() && self.requests.lock().remove(&request).is_some() {
             self.counters.streams_cut.add(1);
         }
         written
     }
 
-    /// The stream of a new request, or none when there is one of this id.
-    pub(crate) fn request(&self, id: &RequestId) -> Option<Arc<Stream>> {
-        match lock(&self.requests).entry(id.clone()) {
-            Entry::Occupied(_) => None,
+    /// Adds the stream of a new request.
+    pub(crate) fn add(&self, id: &RequestId) -> Result<Arc<Stream>, DuplicateRequestId> {
+        match self.requests.lock().entry(id.clone()) {
+            Entry::Occupied(_) => Err(DuplicateRequestId),
             Entry::Vacant(vacant) => {
                 let key = self.keys.fetch_add(1, Relaxed);
-                Some(vacant.insert(Stream::new(key, self.unread_messages_max)).clone())
+                Ok(vacant.insert(Stream::new(key, self.unread_messages_max)).clone())
             }
         }
     }
 
-    /// Reads the stream of a request from its beginning.
+    /// The messages of a request's stream, from the first one on.
     pub(crate) fn read(
         self: &Arc<Self>,
         id: RequestId,
         stream: Arc<Stream>,
     ) -> impl Messages<Item = ServerSseMessage> + Send + Sync + use<> {
         let streams = self.clone();
-        stream.reader(0, move || streams.forget(&id))
+        stream.reader(0, move || streams.remove(&id))
     }
 
-    /// Nobody wants the answer to a request any more: it stops, and there is nothing left to read.
+    /// Cancels a request and removes its stream.
     pub(crate) fn cancel(&self, id: &RequestId) {
-        let stream = lock(&self.requests).remove(id);
-        stream.into_iter().for_each(|stream| stream.cut());
+        let stream = self.requests.lock().remove(id);
+        stream.into_iter().for_each(|stream| stream.close());
     }
 
-    /// Ends the connection that reads the stream of a request. It can be resumed.
-    pub(crate) fn close(&self, request: &RequestId) {
-        if let Some(stream) = lock(&self.requests).get(request) {
-            stream.close();
+    /// Disconnects the reader of a request's stream, which may resume.
+    pub(crate) fn disconnect(&self, request: &RequestId) {
+        if let Some(stream) = self.requests.lock().get(request) {
+            stream.disconnect();
         }
     }
 
-    /// The stream that an event id belongs to, from where it stopped.
+    /// Resumes the stream of an event id after that event.
     pub(crate) fn resume(
         self: &Arc<Self>,
         event: &str,
     ) -> Option<impl Messages<Item = ServerSseMessage> + Send + Sync + use<>> {
         let (key, number) = event.split_once('-')?;
         let (key, number) = (key.parse::<u64>().ok()?, number.parse::<u64>().ok()?);
-        let requests = lock(&self.requests);
+        let requests = self.requests.lock();
         let (id, stream) = requests.iter().find(|(_, stream)| stream.key() == key)?;
         let (streams, id) = (self.clone(), id.clone());
-        Some(stream.clone().reader(number, move || streams.forget(&id)))
+        Some(stream.clone().reader(number, move || streams.remove(&id)))
     }
 
-    /// The stream of one who listens, or none when there are too many.
+    /// A new listener, or none at the limit.
     pub(crate) fn listener(
         &self,
     ) -> Option<impl Messages<Item = ServerSseMessage> + Send + Sync + use<>> {
         let (sender, receiver) = mpsc::channel(1);
         {
-            let mut listeners = lock(&self.listeners);
+            let mut listeners = self.listeners.lock();
             listeners.retain(|listener| !listener.is_closed());
             if listeners.len() >= LISTENERS_MAX {
                 return None;
             }
             listeners.push(sender);
         }
-        self.listens.notify_waiters();
+        self.listener_added.notify_waiters();
         Some(stream::unfold(receiver, |mut receiver| async move {
             let message = receiver.recv().await?;
             Some((ServerSseMessage::from_message(message), receiver))
         }))
     }
 
-    /// Whether one more may listen.
+    /// Whether another listener may be added.
     pub(crate) fn may_listen(&self) -> bool {
-        let mut listeners = lock(&self.listeners);
+        let mut listeners = self.listeners.lock();
         listeners.retain(|listener| !listener.is_closed());
         listeners.len() < LISTENERS_MAX
     }
 
-    /// Ends the streams that nobody has come back to. What they were for is cancelled: these are the
-    /// messages that say so.
-    pub(crate) fn abandoned(&self) -> Vec<ClientJsonRpcMessage> {
-        let mut requests = lock(&self.requests);
-        let patience = self.unread_time_max;
-        let gone = requests.extract_if(|_, stream| stream.is_abandoned(patience));
-        gone.map(|(id, stream)| {
-            stream.cut();
-            self.counters.streams_cut.add(1);
-            cancelled(id)
-        })
-        .collect()
+    /// Removes the streams that no client has resumed in time. Returns the notifications that cancel their
+    /// requests.
+    pub(crate) fn remove_abandoned(&self, now: Instant) -> Vec<ClientJsonRpcMessage> {
+        let mut requests = self.requests.lock();
+        let is_abandoned = |stream: &Stream| stream.is_abandoned(self.unread_time_max, now);
+        let abandoned = requests.extract_if(|_, stream| is_abandoned(stream));
+        abandoned
+            .map(|(id, stream)| {
+                stream.close();
+                self.counters.streams_cut.add(1);
+                cancelled(id)
+            })
+            .collect()
     }
 
-    pub(crate) fn forget(&self, id: &RequestId) {
-        lock(&self.requests).remove(id);
+    /// Removes the stream of a request.
+    pub(crate) fn remove(&self, id: &RequestId) {
+        self.requests.lock().remove(id);
     }
 
-    /// Waits for somebody who listens: a change is told whenever that is. There is at most one such
-    /// message at a time.
-    async fn send_to_listener(&self, mut message: ServerJsonRpcMessage) -> Result<(), Unread> {
+    /// Sends a message to a listener, and waits for one if need be. At most one message waits at a time.
+    async fn send_to_listener(
+        &self,
+        mut message: ServerJsonRpcMessage,
+    ) -> Result<(), ReceiverGone> {
         loop {
-            let listens = self.listens.notified();
-            let listener = lock(&self.listeners).iter().find(|one| !one.is_closed()).cloned();
+            let added = self.listener_added.notified();
+            let listener = self.listeners.lock().iter().find(|one| !one.is_closed()).cloned();
             let Some(listener) = listener else {
-                listens.await;
+                added.await;
                 continue;
             };
             match listener.send(message).await {
@@ -192,7 +197,7 @@ impl Streams {
     }
 }
 
-/// Says which request a message belongs to. It is never sent: [`Streams::send`] looks at it.
+/// Marks a message with the request it belongs to, for [`Streams::send`]. The mark is not sent.
 pub(crate) fn mark(extensions: &mut Extensions, request: &RequestId) {
     extensions.insert(OriginatingRequestId(request.clone()));
 }
@@ -206,13 +211,13 @@ fn request_of(message: &ServerJsonRpcMessage) -> Option<RequestId> {
         JsonRpcMessage::Response(response) => Some(response.id.clone()),
         JsonRpcMessage::Error(error) => error.id.clone(),
         JsonRpcMessage::Request(request) => origin(request.request.extensions()),
-        JsonRpcMessage::Notification(told) => origin(told.notification.extensions()),
+        JsonRpcMessage::Notification(message) => origin(message.notification.extensions()),
     }
 }
 
 fn cancelled(request: RequestId) -> ClientJsonRpcMessage {
-    let reason = Some("nobody reads the answer".to_owned());
+    let reason = Some("the client does not read the response".to_owned());
     let params = CancelledNotificationParam::new(Some(request), reason);
-    let told = ClientNotification::CancelledNotification(CancelledNotification::new(params));
-    ClientJsonRpcMessage::notification(told)
+    let notification = CancelledNotification::new(params);
+    ClientJsonRpcMessage::notification(ClientNotification::CancelledNotification(notification))
 }

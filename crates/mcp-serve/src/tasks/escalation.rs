@@ -1,73 +1,111 @@
-//! How a call becomes a task while it runs.
+//! How a running call becomes a task.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::{Task, Tasks};
-use crate::{Principal, lock::lock};
+use crate::Principal;
 
 /// A call that may become a task.
 #[derive(Debug)]
 pub(crate) struct Escalation {
     tasks: Arc<Tasks>,
     principal: Principal,
-    turn: Mutex<Turn>,
-    turned: Notify,
+    phase: Mutex<Phase>,
+    changed: Notify,
 }
 
-/// What has become of a call.
+/// The phase of a call.
 #[derive(Clone, Debug)]
-pub(crate) enum Turn {
+pub(crate) enum Phase {
     /// Its client waits for the result.
-    Waits,
-    /// It goes on as a task.
+    Waiting,
+    /// It runs as a task.
     Task(Arc<Task>),
-    /// It has ended before it became a task.
+    /// It ended before it became a task.
     Ended,
 }
 
 impl Escalation {
     pub(crate) fn new(tasks: Arc<Tasks>, principal: Principal) -> Self {
-        Self { tasks, principal, turn: Mutex::new(Turn::Waits), turned: Notify::new() }
+        Self { tasks, principal, phase: Mutex::new(Phase::Waiting), changed: Notify::new() }
     }
 
-    /// Makes it a task, if its client still waits. Says whether it is one now.
+    /// Makes the call a task if its client still waits. Returns whether it is a task now.
     pub(crate) fn escalate(&self) -> bool {
-        let mut turn = lock(&self.turn);
-        if let Turn::Waits = *turn {
-            let Some(task) = self.tasks.begin(&self.principal) else { return false };
-            *turn = Turn::Task(task);
-            self.turned.notify_one();
+        let mut phase = self.phase.lock();
+        if let Phase::Waiting = *phase {
+            let Some(task) = self.tasks.create(&self.principal) else { return false };
+            *phase = Phase::Task(task);
+            self.changed.notify_one();
         }
-        matches!(*turn, Turn::Task(_))
+        matches!(*phase, Phase::Task(_))
     }
 
-    /// Notes that it has ended. Says what it was until then.
-    pub(crate) fn end(&self) -> Turn {
-        let mut turn = lock(&self.turn);
-        match &*turn {
-            Turn::Task(task) => Turn::Task(task.clone()),
-            _ => std::mem::replace(&mut *turn, Turn::Ended),
+    /// Marks the call as ended, and returns the phase it was in.
+    pub(crate) fn end(&self) -> Phase {
+        let mut phase = self.phase.lock();
+        match &*phase {
+            Phase::Task(task) => Phase::Task(task.clone()),
+            _ => std::mem::replace(&mut *phase, Phase::Ended),
         }
     }
 
-    /// The task that it has become.
+    /// The task that the call has become.
     pub(crate) fn task(&self) -> Option<Arc<Task>> {
-        match &*lock(&self.turn) {
-            Turn::Task(task) => Some(task.clone()),
+        match &*self.phase.lock() {
+            Phase::Task(task) => Some(task.clone()),
             _ => None,
         }
     }
 
-    /// Waits until it becomes a task.
-    pub(crate) async fn becomes_task(&self) -> Arc<Task> {
+    /// Waits until the call becomes a task.
+    pub(crate) async fn escalated(&self) -> Arc<Task> {
         loop {
-            let turned = self.turned.notified();
+            let changed = self.changed.notified();
             if let Some(task) = self.task() {
                 return task;
             }
-            turned.await;
+            changed.await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Limits;
+
+    fn escalation(tasks_max: usize) -> Escalation {
+        let tasks = Tasks::new(&Limits { tasks_max, ..Limits::default() });
+        Escalation::new(tasks, Principal::default())
+    }
+
+    #[tokio::test]
+    async fn a_call_becomes_one_task_and_stays_it() {
+        let escalation = escalation(8);
+        assert!(escalation.task().is_none());
+        assert!(escalation.escalate() && escalation.escalate());
+        let task = escalation.escalated().await;
+        assert_eq!(escalation.task().unwrap().id, task.id);
+        assert_eq!(escalation.tasks.len(), 1);
+        assert!(matches!(escalation.end(), Phase::Task(ended) if ended.id == task.id));
+    }
+
+    #[tokio::test]
+    async fn a_call_that_has_ended_becomes_no_task() {
+        let escalation = escalation(8);
+        assert!(matches!(escalation.end(), Phase::Waiting));
+        assert!(!escalation.escalate());
+        assert_eq!(escalation.tasks.len(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_call_goes_on_as_it_is_when_there_is_no_room_for_a_task() {
+        let escalation = escalation(0);
+        assert!(!escalation.escalate());
+        assert!(matches!(escalation.end(), Phase::Waiting));
     }
 }

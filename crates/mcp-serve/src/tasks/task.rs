@@ -1,73 +1,78 @@
-//! One task: what it does now, what it asks, and what came of it.
+//! A task: its progress, its open input requests and its result.
 
 use std::{
     collections::BTreeMap,
-    sync::Mutex,
     time::{Duration, Instant},
 };
 
-use rmcp::model::{DetailedTask, InputRequests, JsonObject, TaskPayload, TaskStatus};
-use rmcp::task_manager::current_timestamp;
+use parking_lot::Mutex;
+use rmcp::{
+    model::{DetailedTask, InputRequests as WireRequests, JsonObject, TaskPayload, TaskStatus},
+    task_manager::current_timestamp,
+};
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Answer, Fault, Principal, Question, asking, lock::lock};
+use crate::{
+    Fault, InputRequest, InputResponse, Principal,
+    elicitation::{self, InputRequests},
+};
 
-/// How often a client should ask.
+/// The interval at which clients should poll.
 const POLL_MS: u64 = 500;
 
-/// One task.
+/// A task.
 #[derive(Debug)]
 pub(crate) struct Task {
     pub(crate) id: String,
     pub(crate) principal: Principal,
-    /// Cancelled when the client no longer wants the result.
-    pub(crate) stop: CancellationToken,
-    begun: Instant,
+    /// Cancelled when the client cancels the task.
+    cancelled: CancellationToken,
+    created: Instant,
     ttl: Duration,
-    state: Mutex<State>,
+    state: Mutex<TaskState>,
     answered: Notify,
 }
 
 #[derive(Debug)]
-struct State {
-    created: String,
-    updated: String,
+struct TaskState {
+    created_at: String,
+    updated_at: String,
     message: Option<String>,
-    /// What it asks, by name.
-    open: BTreeMap<String, Question>,
-    answers: BTreeMap<String, Value>,
-    end: Option<TaskPayload>,
+    /// The input requests without a response.
+    open: InputRequests,
+    responses: BTreeMap<String, Value>,
+    result: Option<TaskPayload>,
 }
 
 impl Task {
-    pub(super) fn new(id: String, principal: Principal, ttl: Duration) -> Self {
-        let created = current_timestamp();
+    pub(super) fn new(id: String, principal: Principal, ttl: Duration, created: Instant) -> Self {
+        let created_at = current_timestamp();
         Self {
             id,
             principal,
-            stop: CancellationToken::new(),
-            begun: Instant::now(),
+            cancelled: CancellationToken::new(),
+            created,
             ttl,
-            state: Mutex::new(State {
-                updated: created.clone(),
-                created,
+            state: Mutex::new(TaskState {
+                updated_at: created_at.clone(),
+                created_at,
                 message: None,
-                open: BTreeMap::new(),
-                answers: BTreeMap::new(),
-                end: None,
+                open: InputRequests::new(),
+                responses: BTreeMap::new(),
+                result: None,
             }),
             answered: Notify::new(),
         }
     }
 
-    /// Whether its time is over and nothing runs any more.
-    pub(super) fn is_over(&self) -> bool {
-        self.begun.elapsed() > self.ttl && lock(&self.state).end.is_some()
+    /// Whether it has ended and its time to live is over.
+    pub(super) fn is_expired(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.created) > self.ttl && self.state.lock().result.is_some()
     }
 
-    /// Says how far it is.
+    /// Reports progress.
     pub(crate) fn progress(&self, done: f64, total: Option<f64>, message: Option<String>) {
         let counted = match total {
             Some(total) => format!("{done} of {total}"),
@@ -76,54 +81,58 @@ impl Task {
         self.update(|state| state.message = Some(message.unwrap_or(counted)));
     }
 
-    /// What came of it. Only the first end counts.
-    pub(crate) fn finish(&self, end: TaskPayload) {
+    /// Sets the result. Only the first one counts.
+    pub(crate) fn finish(&self, result: TaskPayload) {
         self.update(|state| {
             state.open.clear();
-            state.end.get_or_insert(end);
+            state.result.get_or_insert(result);
         });
     }
 
-    /// Asks, and waits for all answers.
-    pub(crate) async fn ask(
+    /// Opens input requests and waits for all responses.
+    pub(crate) async fn request_inputs(
         &self,
-        questions: Vec<(String, Question)>,
-    ) -> Result<Vec<Answer>, Fault> {
+        requests: Vec<(String, InputRequest)>,
+    ) -> Result<Vec<InputResponse>, Fault> {
         self.update(|state| {
-            let unanswered = questions.iter().filter(|(name, _)| !state.answers.contains_key(name));
-            state.open.extend(unanswered.cloned());
+            let open = requests.iter().filter(|(name, _)| !state.responses.contains_key(name));
+            state.open.extend(open.cloned());
         });
         loop {
             let answered = self.answered.notified();
-            if let Some(answers) = self.answers(&questions) {
-                return Ok(answers);
+            if let Some(responses) = self.responses(&requests) {
+                return Ok(responses);
             }
             answered.await;
         }
     }
 
-    /// Takes answers. Those that nobody asked for, or that do not fit, are left out.
-    pub(crate) fn answer(&self, answers: BTreeMap<String, Value>) {
+    /// Takes responses. Unrequested and invalid ones are ignored.
+    pub(crate) fn respond(&self, responses: BTreeMap<String, Value>) {
         self.update(|state| {
-            for (name, answer) in answers {
-                let is_asked =
-                    state.open.get(&name).is_some_and(|question| asking::fits(question, &answer));
-                if is_asked {
+            for (name, response) in responses {
+                let is_valid = |request| elicitation::is_valid_response(request, &response);
+                if state.open.get(&name).is_some_and(is_valid) {
                     state.open.remove(&name);
-                    state.answers.insert(name, answer);
+                    state.responses.insert(name, response);
                 }
             }
         });
         self.answered.notify_waiters();
     }
 
-    /// The client no longer wants the result.
+    /// Cancels the task.
     pub(crate) fn cancel(&self) {
-        self.stop.cancel();
+        self.cancelled.cancel();
     }
 
-    /// What it is when it begins, however far it may be by now.
-    pub(crate) fn seed(&self) -> rmcp::model::Task {
+    /// Waits until the task is cancelled.
+    pub(crate) async fn cancelled(&self) {
+        self.cancelled.cancelled().await;
+    }
+
+    /// The task as it was created, whatever its state is now.
+    pub(crate) fn initial(&self) -> rmcp::model::Task {
         let mut task = self.detail().task;
         task.status = TaskStatus::Working;
         task.status_message = None;
@@ -131,47 +140,47 @@ impl Task {
         task
     }
 
-    /// What it is now.
+    /// The task in its current state.
     pub(crate) fn detail(&self) -> DetailedTask {
-        let state = lock(&self.state);
-        let payload = match (&state.end, asked(&state.open)) {
-            (Some(end), _) => end.clone(),
+        let state = self.state.lock();
+        let payload = match (&state.result, wire_requests(&state.open)) {
+            (Some(result), _) => result.clone(),
             (None, Some(input_requests)) => TaskPayload::InputRequired { input_requests },
             (None, None) => TaskPayload::Working,
         };
         let mut task = rmcp::model::Task::default();
         task.task_id.clone_from(&self.id);
-        task.created_at.clone_from(&state.created);
-        task.last_updated_at.clone_from(&state.updated);
+        task.created_at.clone_from(&state.created_at);
+        task.last_updated_at.clone_from(&state.updated_at);
         task.status_message.clone_from(&state.message);
         task.ttl_ms = Some(u64::try_from(self.ttl.as_millis()).unwrap_or(u64::MAX));
         task.poll_interval_ms = Some(POLL_MS);
         DetailedTask::new(task, payload)
     }
 
-    fn answers(&self, questions: &[(String, Question)]) -> Option<Vec<Answer>> {
-        let state = lock(&self.state);
-        let answer = |name: &String| state.answers.get(name).cloned().map(Answer);
-        questions.iter().map(|(name, _)| answer(name)).collect()
+    fn responses(&self, requests: &[(String, InputRequest)]) -> Option<Vec<InputResponse>> {
+        let state = self.state.lock();
+        let response = |name: &String| state.responses.get(name).cloned().map(InputResponse);
+        requests.iter().map(|(name, _)| response(name)).collect()
     }
 
-    fn update(&self, change: impl FnOnce(&mut State)) {
-        let mut state = lock(&self.state);
+    fn update(&self, change: impl FnOnce(&mut TaskState)) {
+        let mut state = self.state.lock();
         change(&mut state);
-        state.updated = current_timestamp();
+        state.updated_at = current_timestamp();
     }
 }
 
-/// The open questions as they are sent.
-fn asked(open: &BTreeMap<String, Question>) -> Option<InputRequests> {
-    let requests = open.iter().map(|(name, question)| {
-        asking::input_request(question).map(|request| (name.clone(), request))
+/// The open requests in rmcp's type; none if there are none.
+fn wire_requests(open: &InputRequests) -> Option<WireRequests> {
+    let requests = open.iter().map(|(name, request)| {
+        elicitation::wire_request(request).map(|request| (name.clone(), request))
     });
-    let requests = requests.collect::<Option<InputRequests>>();
+    let requests = requests.collect::<Option<WireRequests>>();
     requests.filter(|requests| !requests.is_empty())
 }
 
-/// The end of a task that has a result.
+/// The payload of a task that completed.
 pub(crate) fn completed(result: &impl serde::Serialize) -> TaskPayload {
     match object(result) {
         Some(result) => TaskPayload::Completed { result },
@@ -179,7 +188,7 @@ pub(crate) fn completed(result: &impl serde::Serialize) -> TaskPayload {
     }
 }
 
-/// The end of a task that failed.
+/// The payload of a task that failed.
 pub(crate) fn failed(error: &impl serde::Serialize) -> TaskPayload {
     TaskPayload::Failed { error: object(error).unwrap_or_default() }
 }

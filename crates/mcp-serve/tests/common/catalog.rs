@@ -1,14 +1,14 @@
 //! The tests' tools, prompts and resources.
 
 use mcp_serve::{
-    Annotations, BoxFuture, Call, Catalog, Complete, Completing, Completion, Context, Fault, Icon,
-    Level, Link, Outcome, Prompt, PromptArgument, PromptCall, PromptText, Question,
+    Annotations, BoxFuture, Call, Catalog, Complete, Completion, CompletionRequest, Context, Fault,
+    Icon, InputRequest, Level, Link, Outcome, Prompt, PromptArgument, PromptCall, PromptText,
     ResourceContent, ResourceTemplate, Resources, TaskSupport, Theme, Tool,
 };
 use serde_json::{Map, Value, json};
 
 pub(crate) fn catalog() -> Catalog {
-    asking(speaking(plain(Catalog::new())))
+    elicitation(speaking(plain(Catalog::new())))
         .toolset("few", ["echo", "nobody"])
         .prompt(greeting(), |call: PromptCall| async move {
             Ok(PromptText::user(format!("Greet {}.", call.argument("name"))))
@@ -95,8 +95,8 @@ fn speaking(catalog: Catalog) -> Catalog {
         })
 }
 
-fn asking(catalog: Catalog) -> Catalog {
-    let form = |message: &str| Question::Form {
+fn elicitation(catalog: Catalog) -> Catalog {
+    let form = |message: &str| InputRequest::Form {
         message: message.to_owned(),
         schema: object(json!({
             "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"]
@@ -105,7 +105,7 @@ fn asking(catalog: Catalog) -> Catalog {
     let later = Tool { tasks: TaskSupport::Optional, ..Tool::new("later", "Becomes a task") };
     catalog
         .tool(Tool::new("ask", "Asks"), move |call: Call| async move {
-            let answer = call.ask("name", form("Who is there?")).await?;
+            let answer = call.request_input("name", form("Who is there?")).await?;
             let name = answer.form().and_then(|form| form["name"].as_str().map(str::to_owned));
             Ok(Outcome::text(format!("hello {}", name.unwrap_or("nobody".to_owned()))))
         })
@@ -114,13 +114,14 @@ fn asking(catalog: Catalog) -> Catalog {
                 "messages": [{ "role": "user", "content": { "type": "text", "text": "hi" } }],
                 "maxTokens": 10
             });
-            let answer = call.ask("answer", Question::Model(object(question))).await?;
+            let answer =
+                call.request_input("answer", InputRequest::Sampling(object(question))).await?;
             Ok(Outcome::text(answer.value().to_string()))
         })
         .tool(later, move |call: Call| async move {
             call.become_task();
             call.progress(1.0, Some(2.0), None).await;
-            let answer = call.ask("name", form("Still there?")).await?;
+            let answer = call.request_input("name", form("Still there?")).await?;
             Ok(Outcome::text(answer.value().to_string()))
         })
 }
@@ -147,7 +148,7 @@ impl Resources for Shelf {
         let mut books: Vec<Link> = (1..=3)
             .map(|number| Link::new(format!("shelf://book/{number}"), format!("book {number}")))
             .collect();
-        // What there is depends on who asks.
+        // The list depends on the caller.
         if context.principal.name() == "alice" {
             books.push(Link::new("shelf://diary", "diary"));
         }
@@ -186,15 +187,15 @@ struct Names;
 impl Complete for Names {
     fn complete<'a>(
         &'a self,
-        hole: &'a Completing,
+        request: &'a CompletionRequest,
         _: &'a Context,
     ) -> BoxFuture<'a, Result<Completion, Fault>> {
-        let all: Vec<String> = match hole.argument.as_str() {
+        let all: Vec<String> = match request.argument.as_str() {
             "name" => ["ada", "alan", "grace"].map(str::to_owned).to_vec(),
             "number" => (1..=150).map(|number| number.to_string()).collect(),
             _ => Vec::new(),
         };
-        let fit = all.into_iter().filter(|name| name.starts_with(&hole.value));
+        let fit = all.into_iter().filter(|name| name.starts_with(&request.value));
         let completion = Completion::all(fit);
         Box::pin(async { Ok(completion) })
     }

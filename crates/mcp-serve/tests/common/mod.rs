@@ -21,7 +21,7 @@ pub(crate) fn server(limits: Limits) -> Server {
         ..Identity::new("tested", "1.0.0")
     };
     let server = Server::new(identity, limits);
-    server.offer(catalog::catalog());
+    server.publish(catalog::catalog());
     server
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn limits() -> Limits {
     Limits { page_entries_max: 9, ..Limits::default() }
 }
 
-/// Waits until something is so.
+/// Waiter until something is so.
 pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let wait = async {
         while !is_so() {

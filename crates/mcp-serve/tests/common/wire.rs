@@ -1,7 +1,7 @@
 //! One client for all transports: messages in, messages out.
 
 use axum::Router;
-use mcp_serve::{Access, Server};
+use mcp_serve::{AllowedOrigins, Server};
 use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
@@ -38,7 +38,7 @@ pub(crate) struct Wire {
 impl Wire {
     pub(crate) async fn connect(server: &Server, how: How) -> Self {
         let (sender, received) = mpsc::unbounded_channel();
-        let router = server.router(Access::loopback());
+        let router = server.router(AllowedOrigins::loopback());
         let (path, session, tasks) = ("/mcp".to_owned(), None, Vec::new());
         let mut wire = Self { how, router, pipe: None, path, session, sender, received, tasks };
         match how {

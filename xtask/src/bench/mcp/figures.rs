@@ -11,7 +11,7 @@ use crate::bench::{
     row, thousands,
 };
 
-/// How often a server is started; the median is told.
+/// How often a server is started; the median is reported.
 pub(super) const STARTS: usize = 5;
 /// How long a server is left alone before its idle memory is read.
 const IDLE: Duration = Duration::from_secs(2);

@@ -2,13 +2,18 @@
 //! request may be answered, refused or cut off; no node dies of it, and nobody else notices.
 
 mod bodies;
+mod cancels;
 mod frames;
 mod peers;
 mod rest;
 mod statements;
 mod stdio;
 
-use std::{net::SocketAddr, thread, time::Duration};
+use std::{
+    net::SocketAddr,
+    thread,
+    time::{Duration, Instant},
+};
 
 use anyhow::Result;
 
@@ -23,10 +28,13 @@ use super::{
     wire::{self, Gone, exchange},
 };
 
-/// How long a hostile request may take: a query has [`QUERY_TIME_S`], and the machine is busy.
+/// How long a hostile request may take: a query has its own deadline, and the machine is busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a query may take on these nodes, so that those that would go on for ever end soon.
-const QUERY_TIME_S: &str = "3";
+const QUERY_TIME: Duration = Duration::from_secs(3);
+/// How long after its deadline, or after it was cancelled, a statement may go on before that counts as a
+/// fault. A second is what is promised, and the table shows how long it was; this is for machines that are busy.
+const LATE_MAX: Duration = Duration::from_secs(30);
 
 /// How long honest SQL may be refused after a hostile request, on a machine that is busy.
 const ANSWERED: Duration = Duration::from_secs(90);
@@ -53,15 +61,21 @@ struct Attack {
     at_once: usize,
     /// It comes from where nobody may ask anything: it must not be done.
     is_forbidden: bool,
+    /// It has [`QUERY_TIME`]: what takes longer must be stopped.
+    is_timed: bool,
 }
 
 impl Attack {
     fn new(name: impl Into<String>, door: Door, bytes: Vec<u8>) -> Self {
-        Self { name: name.into(), door, bytes, at_once: 1, is_forbidden: false }
+        Self { name: name.into(), door, bytes, at_once: 1, is_forbidden: false, is_timed: false }
     }
 
     fn forbidden(self) -> Self {
         Self { is_forbidden: true, ..self }
+    }
+
+    fn timed(self) -> Self {
+        Self { is_timed: true, ..self }
     }
 
     fn times(self, at_once: usize) -> Self {
@@ -90,7 +104,8 @@ impl Places {
 }
 
 pub(super) fn run(run: &Run, score: &Score) -> Result<()> {
-    let mut scene = Scene::start_with(&run.setting, &["--query-time", QUERY_TIME_S])?;
+    let mut scene =
+        Scene::start_with(&run.setting, &["--query-time", &QUERY_TIME.as_secs().to_string()])?;
     let places = Places {
         query: scene.query.http(),
         operator: scene.one.http(),
@@ -102,8 +117,7 @@ pub(super) fn run(run: &Run, score: &Score) -> Result<()> {
     shuffle(&mut attacks, &mut dice);
     // A short run has some of everything: what is thrown is drawn by lot.
     attacks.truncate(usize::try_from(run.count(u64::MAX, 110)).unwrap_or(usize::MAX));
-    let crowd =
-        Crowd::new(score, [scene.one.http(), scene.two.http()], scene.query.http(), run.seed);
+    let crowd = scene.crowd(score, run.seed);
     crowd.around(|| {
         for (index, attack) in attacks.iter().enumerate() {
             crate::interrupt::check()?;
@@ -115,6 +129,7 @@ pub(super) fn run(run: &Run, score: &Score) -> Result<()> {
             }
         }
         stdio::run(run, score, run.count(60, 12), &mut dice)?;
+        cancels::run(&scene, score, run.count(60, 12), &mut dice)?;
         idle(&mut scene, &crowd, score, run.count(400, 60))
     })?;
     crowd.settle()?;
@@ -144,11 +159,23 @@ fn throw(attack: &Attack, places: &Places, score: &Score, what: &str) {
         for _ in 0..attack.at_once {
             scope.spawn(|| {
                 score.tried();
+                let begin = Instant::now();
                 let reply = exchange(address, &attack.bytes, PATIENCE);
                 count(attack, &reply, score, what);
+                if attack.is_timed && begin.elapsed() > QUERY_TIME {
+                    stopped(begin.elapsed() - QUERY_TIME, score, what);
+                }
             });
         }
     });
+}
+
+/// Counts a statement that ended so long after it had to.
+fn stopped(late: Duration, score: &Score, what: &str) {
+    score.stopped(late);
+    if late > LATE_MAX {
+        score.violation(Fault::Died, format!("{what}: it went on for {late:?} after its end"));
+    }
 }
 
 fn count(attack: &Attack, reply: &Result<wire::Reply, Gone>, score: &Score, what: &str) {

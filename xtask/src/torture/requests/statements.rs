@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Attack, Door, Places};
+use super::{Attack, Door, Places, QUERY_TIME};
 use crate::torture::{ask::DBMS, wire::request};
 
 /// Statements, each with the name that a report uses.
@@ -98,6 +98,9 @@ fn long() -> Vec<(String, String)> {
     add("a long name", format!("select {} from w0", "x".repeat(1 << 20)));
     add("a long text", format!("select length('{}')", "x".repeat(3 << 20)));
     add("a long number", format!("select {}", "9".repeat(100_000)));
+    add("a long decimal", format!("select 1.5 > decimal '{}'", "9".repeat(3 << 20)));
+    let lists = format!("{}Int8{}", "List(".repeat(100_000), ")".repeat(100_000));
+    add("a deep type", format!("select arrow_cast(null, '{lists}')"));
     add(
         "windows",
         format!(
@@ -111,6 +114,8 @@ fn long() -> Vec<(String, String)> {
 const FIXED: &[(&str, &str)] = &[
     ("lpad to 2^31", "select length(lpad(arrow_cast(s, 'LargeUtf8'), 2147483647)) from w0"),
     ("lpad to 2^63", "select lpad(s, 9223372036854775807) from w0"),
+    ("ten million digits", "select cast(lpad('9', 10000000, '9') as decimal(38, 10))"),
+    ("digits of a column", "select try_cast(lpad(s, 1000000, '9') as decimal(76, 10)) from w0"),
     (
         "lpad four times",
         "select lpad(s,260000), lpad(s,260001), lpad(s,260002), lpad(s,260003) from w0",
@@ -234,7 +239,8 @@ const FIXED: &[(&str, &str)] = &[
 
 pub(super) fn attacks(places: &Places) -> Vec<Attack> {
     let statements = statements();
-    statements.iter().flat_map(|(name, statement)| doors(name, statement, places)).collect()
+    let attacks = statements.iter().flat_map(|(name, statement)| doors(name, statement, places));
+    attacks.map(Attack::timed).collect()
 }
 
 /// A statement through each door that takes SQL.
@@ -255,9 +261,9 @@ fn doors(name: &str, statement: &str, places: &Places) -> Vec<Attack> {
     ];
     let command = format!("sql {DBMS} {statement}");
     let network = json!({
-        "command": command, "destination": "network", "rows": 10, "timeout_s": 5,
+        "command": command, "destination": "network", "rows": 10, "timeout_s": QUERY_TIME.as_secs(),
     });
-    let api = json!({ "dbms": DBMS, "sql": statement, "max_time": 3 });
+    let api = json!({ "dbms": DBMS, "sql": statement, "max_time": QUERY_TIME.as_secs() });
     vec![
         Attack::new(
             format!("{name}, over REST"),

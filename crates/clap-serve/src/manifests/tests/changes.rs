@@ -1,4 +1,4 @@
-//! Clients are told what changes.
+//! Clients get notified of changes.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ async fn served(tree: &Tree) -> (Server, Manifests, Watching) {
     let server = Server::new(Identity::new("tested", "1"), Limits::default());
     let limits = ManifestLimits { look_every: Duration::from_millis(5), ..Default::default() };
     let manifests = tree.manifests("app").within(limits);
-    server.offer(Catalog::new().resources(manifests.clone()));
+    server.publish(Catalog::new().resources(manifests.clone()));
     let watching = manifests.watch(&server).await;
     (server, manifests, watching)
 }
@@ -72,7 +72,7 @@ impl Client {
         }
     }
 
-    /// Waits until this is told.
+    /// Waits until this is reported.
     async fn hear(&mut self, method: &str, uri: Option<&str>) {
         let is_it = |message: &Value| {
             message["method"] == method
@@ -148,7 +148,7 @@ async fn what_is_no_manifest_cannot_be_subscribed_to() {
     let mut client = Client::of(&server).await;
     let uri = tree.uri("app/.env");
     let answer = client.ask("resources/subscribe", json!({ "uri": uri })).await;
-    assert!(answer["error"]["message"].as_str().unwrap().contains("tells of its changes"));
+    assert!(answer["error"]["message"].as_str().unwrap().contains("supports subscriptions"));
 }
 
 #[tokio::test]
@@ -161,7 +161,7 @@ async fn what_another_client_saw_first_is_told_all_the_same() {
     seen.note(&walked(&tree));
     assert_eq!(seen.take(), Default::default());
     tree.write("app/golem-new.yaml", "");
-    // A client lists, then another one: both walks find it, and it is told once.
+    // A client lists, then another one: both walks find it, and it is reported once.
     seen.note(&walked(&tree));
     seen.note(&walked(&tree));
     let changes = seen.take();

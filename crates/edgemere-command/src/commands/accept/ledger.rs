@@ -14,11 +14,12 @@ impl Report for Ledger {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "accept ledger",
         usage: "accept ledger",
-        about: "Takes the master's ledger, whatever it drops of this node's copy.",
-        details: "A node refuses the ledger of another network, an older one, and one that has lost \
-                  policies, and keeps its copy (\"get synchronizer\" says so). This takes it all the \
-                  same: once, and for this node alone. The ledger before is saved beside it, to \
-                  ledger.before-N. Of a node that is stopped: \"edgemere ledger accept --data DIR\".",
+        about: "Accepts the master's ledger, whatever it drops from this node's copy.",
+        details: "\
+A node refuses the ledger of another network, an older one, and one that has lost policies, and \
+keeps its copy (\"get synchronizer\" reports it). This command accepts it, once and for this \
+node only. The node saves its previous ledger next to it, as ledger.before-N. For a stopped \
+node: \"edgemere ledger accept --data DIR\".",
         examples: &["accept ledger"],
         effect: Effect::Destructive,
         ..Declaration::WRITE

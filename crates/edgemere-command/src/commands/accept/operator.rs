@@ -20,12 +20,12 @@ impl OnName for Operator {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "accept operator",
         usage: "accept operator NAME",
-        about: "Lets another data folder, or an older one, be the operator of this name.",
-        details: "An operator's policy is bound to its data folder. A node of the same name with \
-                  another folder, and the same folder from an older copy, are refused, since their \
-                  answers would miss rows. This ends the binding: the next node of this name that \
-                  starts or asks is the operator, with the rows that it has. What the folder before \
-                  had is then missed by nobody.",
+        about: "Accepts another or an older data folder as the operator of this name.",
+        details: "\
+An operator's policy is bound to its data folder. A node of the same name with another folder, \
+or with an older copy of the folder, is refused, since its results would lack rows. This command \
+ends the binding: the next node of this name that starts or connects is the operator, with the \
+rows that it has. Queries no longer report the rows of the previous folder as missing.",
         examples: &["accept operator plant-7"],
         effect: Effect::Destructive,
         ..Declaration::WRITE

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use edgemere_engine::{Definition, Kind};
+use edgemere_query::Definition;
+use edgemere_storage::Kind;
 
 use crate::announce;
 use crate::commands::Declared;
@@ -30,15 +31,15 @@ impl Declared for Table {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "alter table",
         usage: "alter table DBMS.TABLE alter column COLUMN type TYPE",
-        about: "Gives a column of a table of this node another type.",
+        about: "Changes the type of a column of a table of this node.",
         details: "\
-Every value of the column must be one of the new type: otherwise nothing is changed, and the reply names \
-the first that is not. The table is written again, which takes a while where it is large; rows may come \
-meanwhile. The table's policy gets the new type. Other operators keep theirs until they are told the same \
-with \"run client\".
+Every value of the column must be valid in the new type: otherwise nothing changes, and the \
+reply names the first value that is not. The node rewrites the table, which takes a while for a \
+large one; rows may arrive in the meantime. The table's policy gets the new type. Other \
+operators keep theirs until they get the same command with \"run client\".
 
-Types are those of \"create table\". Numbers become wider by themselves: a column of whole numbers takes \
-fractions without this.",
+The types are those of \"create table\". Numeric columns become wider by themselves: a column of \
+whole numbers accepts fractions without this command.",
         examples: &[
             "alter table new_company.rand_data alter column value type numeric(12,3)",
             "alter table readings alter column taken type timestamp with time zone where dbms = plant",
@@ -92,11 +93,11 @@ impl Table {
         let definition = Definition::from_columns(table, &format!("\"{name}\" {}", self.type_name));
         let schema = definition.and_then(|definition| definition.schema());
         let schema = schema.map_err(|source| Error::Columns { source })?;
-        let only = |columns: &[edgemere_engine::Column]| match columns {
+        let only = |columns: &[edgemere_storage::Column]| match columns {
             [column] => Some(column.kind),
             _ => None,
         };
-        let source = edgemere_engine::DefinitionError::NoTable;
+        let source = edgemere_query::DefinitionError::NoTable;
         only(&schema.columns).ok_or(Error::Columns { source })
     }
 }

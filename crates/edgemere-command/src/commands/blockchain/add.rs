@@ -17,8 +17,9 @@ impl TakesPolicy for Add {
         name: "blockchain add",
         usage: "blockchain add POLICY",
         about: "Adds a policy to this node's ledger only.",
-        details: "The policy is JSON or a variable that holds JSON. It gets an id and a date when \
-                  it has none.",
+        details: "\
+The policy is JSON, or a variable that holds JSON. The node adds an id and a date if it has \
+none.",
         examples: &[
             "blockchain add {\"device\": {\"name\": \"dev-1\"}}",
             "blockchain add !new_policy",

@@ -25,10 +25,11 @@ impl Declared for Drop {
         aliases: &["blockchain delete policy"],
         usage: "blockchain drop policy POLICY | where id = ID [and local = true] \
                 [and master = ADDRESS]",
-        about: "Takes a policy out of the ledger.",
-        details: "Several ids are separated by commas. \"master\" takes it out of the master's \
-                  ledger too. A global policy is the master's: a node that follows a master has it \
-                  taken out there, and with that everywhere.",
+        about: "Removes a policy from the ledger.",
+        details: "\
+Commas separate several ids. \"master\" removes the policy from the master's ledger too. A \
+global policy belongs to the master: a follower \
+asks the master to remove it, which removes it on every node.",
         examples: &["blockchain drop policy where id = dev-1-id"],
         effect: Effect::Destructive,
         keys: &["id", "local", "master"],

@@ -35,16 +35,16 @@ impl Declared for Get {
         aliases: &["blockchain read"],
         usage: "blockchain get TYPE|*|(TYPE, …) [where CONDITIONS | {JSON}] [bring[.HOW] …] \
                 [where format = FORMAT [and extract = NAME]]",
-        about: "The policies of the ledger, or some of their attributes.",
+        about: "Returns the policies of the ledger, or some of their attributes.",
         details: "\
 Conditions compare attributes: name = x, table[dbms] = d, [port] > 32000, with and, or and \
-parentheses; the signs are =, !=, <, <=, >, >=, contains and startwith. {JSON} asks for policies \
-that have its attributes.
+parentheses; the operators are =, !=, <, <=, >, >=, contains and startwith. {JSON} matches \
+policies that have its attributes.
 
-\"bring\" takes attributes out of the policies: bring [operator][name] \" at \" [operator][ip] \
+\"bring\" selects attributes of the policies: bring [operator][name] \" at \" [operator][ip] \
 separator = \\n. [*] stands for the policy's type. HOW is one or more of: json, table, sort or \
-sort(COLUMN, …), unique, count, first (by date), recent (by date), last (in the ledger), ip_port, \
-children (in the place of the policies, those that name them as their parent).
+sort(COLUMN, …), unique, count, first (by date), recent (by date), last (in the ledger), \
+ip_port, children (the policies that name these as their parent).
 
 \"format\" and \"extract\" may stand anywhere among the conditions and are never conditions \
 themselves; an attribute of that name is written in brackets, [format] = x.",

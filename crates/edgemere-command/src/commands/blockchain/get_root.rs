@@ -18,7 +18,8 @@ impl Report for GetRoot {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "blockchain get root policies",
         usage: "blockchain get root policies [where format = FORMAT]",
-        about: "The policies that others name as their parent and that have no parent themselves.",
+        about: "Returns the policies that others name as their parent and that have no parent \
+                themselves.",
         details: "Clusters are left out: their parents are not a namespace.",
         examples: &["blockchain get root policies"],
         ..Declaration::READ

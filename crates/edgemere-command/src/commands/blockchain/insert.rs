@@ -20,9 +20,10 @@ impl Report for Insert {
         usage: "blockchain insert where policy = POLICY [and local = true|false] \
                 [and master = ADDRESS]",
         about: "Adds a policy to this node's ledger and to the master's.",
-        details: "The policy is JSON or a variable that holds JSON. It gets an id and a date when \
-                  it has none. At least one of \"local\" and \"master\" says where it goes. With \
-                  both, a policy for a master that is not there waits and is sent later.",
+        details: "\
+The policy is JSON, or a variable that holds JSON. The node adds an id and a date if it has \
+none. At least one of \"local\" and \"master\" says where it goes. With both, a policy waits \
+while the master is unreachable, and is sent later.",
         examples: &[
             "blockchain insert where policy = {\"device\": {\"name\": \"dev-1\"}} and local = true",
             "blockchain insert where policy = !new_policy and local = true and master = !master_node",

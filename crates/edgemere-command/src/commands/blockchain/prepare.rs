@@ -15,8 +15,8 @@ impl TakesPolicy for Prepare {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "blockchain prepare policy",
         usage: "blockchain prepare policy POLICY",
-        about: "Gives a policy its id and date, without adding it to the ledger.",
-        details: "A policy in a variable is changed there; one that is written out is shown.",
+        about: "Adds an id and a date to a policy, without adding it to the ledger.",
+        details: "A policy in a variable is changed there; a policy in the command is returned.",
         examples: &["blockchain prepare policy !new_policy"],
         ..Declaration::WRITE
     };

@@ -16,8 +16,9 @@ impl TakesPolicy for Push {
         name: "blockchain push",
         usage: "blockchain push POLICY",
         about: "Adds a policy to the network's ledger, which the master keeps.",
-        details: "The policy is JSON or a variable that holds JSON. It gets an id and a date when \
-                  it has none. When the master is not there, the policy waits and is sent later.",
+        details: "\
+The policy is JSON, or a variable that holds JSON. The node adds an id and a date if it has \
+none. While the master is unreachable, the policy waits, and is sent later.",
         examples: &[
             "blockchain push {\"device\": {\"name\": \"dev-1\"}}",
             "blockchain push !new_policy",

@@ -25,9 +25,10 @@ impl Declared for Test {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "blockchain test",
         usage: "blockchain test [id ID] [where format = FORMAT]",
-        about: "Tests that the ledger's history on disk is whole and unchanged.",
-        details: "Every entry's hash is computed again, and the history replayed. \"id\" tests \
-                  only whether a policy with that id is there.",
+        about: "Verifies that the ledger's history on disk is complete and unchanged.",
+        details: "\
+The node computes the hash of every entry again and replays the history. \"id\" only tests \
+whether a policy with that id exists.",
         examples: &["blockchain test", "blockchain test id dev-1-id"],
         method: Method::Post,
         ..Declaration::READ

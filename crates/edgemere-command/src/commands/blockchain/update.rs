@@ -24,9 +24,10 @@ impl Declared for Update {
         name: "blockchain update policy",
         usage: "blockchain update policy POLICY [where id = ID]",
         about: "Replaces a policy by another with the same id.",
-        details: "The id is the one in the policy, or the one given with \"where id = …\". A global \
-                  policy is the master's: a node that follows a master has it replaced there, and \
-                  with that everywhere.",
+        details: "\
+The id is the one in the policy, or the one in \"where id = …\". A global policy belongs to the \
+master: a follower \
+asks the master to replace it, which replaces it on every node.",
         examples: &[
             "blockchain update policy {\"device\": {\"name\": \"dev-1\", \"rate\": 9}} where id = dev-1-id",
         ],

@@ -16,19 +16,29 @@ impl OnName for Dbms {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "connect dbms",
         usage: "connect dbms NAME where type = edgemere|sqlite",
-        about: "Makes a database on this node, or brings one back that was disconnected.",
+        about: "Creates a database on this node, or reconnects a disconnected one.",
         details: "\
-A database is also made by the first row that is put into it; \"connect dbms\" makes it before, and it \
-then stays when its last table is dropped.
+The first row for a database also creates it; \"connect dbms\" creates it in advance, and it \
+then remains when its last table is dropped.
 
-The rows are kept in this node's own storage. EdgeLake's scripts say \"type = sqlite\", which means the \
-same here; the other keys of EdgeLake's, such as user, port and memory, have no effect then. Databases \
-of others (psql, mongo) cannot be connected yet.",
+The rows are in this node's own storage. EdgeLake's scripts use \"type = sqlite\", which means \
+the same here; EdgeLake's other keys, such as user, port and memory, then have no effect. Other \
+databases (psql, mongo) cannot be connected yet.",
         examples: &[
             "connect dbms new_company where type = edgemere",
             "connect dbms system_query where type = sqlite and memory = true",
         ],
-        keys: &["type", "user", "password", "ip", "port", "memory", "connection", "autocommit", "unlog"],
+        keys: &[
+            "type",
+            "user",
+            "password",
+            "ip",
+            "port",
+            "memory",
+            "connection",
+            "autocommit",
+            "unlog",
+        ],
         ..Declaration::WRITE
     };
 

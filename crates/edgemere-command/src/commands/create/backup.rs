@@ -1,6 +1,6 @@
 //! `create backup`: a consistent copy of this node's rows, in its own data folder.
 
-use edgemere_engine::storage::Backup as Copied;
+use edgemere_storage::storage::Backup as Copied;
 use serde_json::json;
 
 use crate::commands::report::Report;
@@ -21,11 +21,10 @@ impl Report for Backup {
         usage: "create backup",
         about: "Makes a consistent copy of this node's rows, for \"edgemere backup\".",
         details: "\
-The copy is in the folder \"backup\" of the node's own data folder, and nowhere else: its manifest with the \
-rows that have not settled, and links to its Parquet files, which take no room. Writers and queries go on. \
-A file that is \
-damaged is left out and named. \"edgemere backup DIR\" on the same machine uses it, carries it away and \
-removes it.",
+The copy is in the folder \"backup\" of the node's own data folder, and nowhere else: its \
+manifest with the rows of the memtables, and hard links to its Parquet files, which take no \
+space. Writers and queries continue. A damaged file is left out and named. \"edgemere backup \
+DIR\" on the same machine uses the copy and removes it.",
         examples: &["create backup"],
         effect: Effect::Destructive,
         ..Declaration::WRITE
@@ -46,11 +45,11 @@ removes it.",
         let id = jiff::Timestamp::now().as_microsecond();
         let name = format!("rows-{id}");
         let storage = context.node.engine().storage();
-        let Copied { storage, sequence, tables, files, rows, fresh_rows, damaged } =
+        let Copied { storage, sequence, tables, files, rows, memtable_rows, damaged } =
             storage.back_up(&folder.join(&name)).await?;
         let numbers = json!({
             "backup": name, "storage": storage, "sequence": sequence, "tables": tables,
-            "files": files, "rows": rows, "fresh_rows": fresh_rows,
+            "files": files, "rows": rows, "fresh_rows": memtable_rows,
             "damaged": damaged.iter().map(|damage| json!({
                 "file": damage.path.display().to_string(), "reason": damage.reason,
             })).collect::<Vec<_>>(),

@@ -26,10 +26,11 @@ impl Declared for CreatePolicy {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "create policy",
         usage: "create policy TYPE [with defaults] [where KEY = VALUE and …]",
-        about: "Makes a policy and shows it; it is not stored.",
-        details: "\"with defaults\" adds this node's name, company and addresses to a policy of \
-                  type master, operator or query. Keep the policy in a variable to store it: \
-                  p = create policy … and then blockchain insert where policy = !p and local = true.",
+        about: "Creates a policy and returns it without storing it.",
+        details: "\
+\"with defaults\" adds this node's name, company and addresses to a policy of type master, \
+operator or query. Assign the policy to a variable to store it: p = create policy … and then \
+blockchain insert where policy = !p and local = true.",
         examples: &[
             "create policy device where name = dev-1 and rate = 5",
             "create policy query with defaults where company = my_company",

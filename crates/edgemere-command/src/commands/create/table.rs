@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use edgemere_engine::storage::Error as StorageError;
-use edgemere_engine::{Definition, Schema};
+use edgemere_query::Definition;
+use edgemere_storage::Schema;
+use edgemere_storage::storage::Error as StorageError;
 
 use crate::announce;
 use crate::commands::Declared;
@@ -31,14 +32,16 @@ impl Declared for Table {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "create table",
         usage: "create table NAME [(COLUMN TYPE, …)] where dbms = NAME",
-        about: "Makes a table on this node, with the columns of its policy or with those given.",
+        about: "Creates a table on this node, with the columns of its policy or with the given \
+                ones.",
         details: "\
-Without columns, the ledger must have the table's policy. With columns, the policy is published. The \
-columns row_id, insert_timestamp, tsd_name and tsd_id stand in front of every table's own.
+Without columns, the ledger must have the table's policy. With columns, the node publishes the \
+policy. The columns row_id, insert_timestamp, tsd_name and tsd_id precede the table's own.
 
 Types: int, bigint, decimal, float, numeric(P,S), boolean, date, time, timestamp, timestamp(9), \
-timestamptz, interval, char(N), varchar, bytea. numeric(P,S) and decimal(P,S) are exact, up to 38 digits; \
-decimal and float without digits are floats of 64 bits. All columns may be null; there are no keys or defaults. A table is also made by the first rows that are put into it.",
+timestamptz, interval, char(N), varchar, bytea. numeric(P,S) and decimal(P,S) are exact, up to \
+38 digits; decimal and float without digits are 64-bit floats. All columns may be null; there \
+are no keys or defaults. The first rows for a table also create it.",
         examples: &[
             "create table rand_data where dbms = new_company",
             "create table readings (timestamp timestamp, value float, device_name char(10)) where dbms = new_company",

@@ -25,13 +25,13 @@ impl Declared for View {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "create view",
         usage: "create view NAME where dbms = NAME as SELECT …",
-        about: "Gives a query a name, under which other queries use it like a table.",
+        about: "Creates a view: a named query that other queries use like a table.",
         details: "\
-The query is checked now and run anew by each query that names the view. It may do what \"sql\" may, also \
-stand on other views. Give computed columns a name with AS.
+The node validates the query now, and runs it as a part of each query that uses the view. It may \
+do what \"sql\" may, and use other views. Name computed columns with AS.
 
-A view belongs to this node, and stays after a restart. When a table that it names is dropped, the view \
-stays and says so when it is used.",
+A view belongs to this node, and survives a restart. When a table that it uses is dropped, the \
+view remains, and queries that use it fail with an error that says so.",
         examples: &[
             "create view warm where dbms = new_company as select * from rand_data where value > 90",
             "create view hourly where dbms = new_company as \"select increments(hour, 1, timestamp), max(timestamp) as timestamp, avg(value) as value from rand_data\"",

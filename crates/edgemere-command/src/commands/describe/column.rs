@@ -30,12 +30,12 @@ impl Report for Column {
         name: "describe column",
         usage: "describe column where dbms = NAME and table = NAME and column = NAME \
                 [and unit = UNIT] [and description = TEXT] [and operator = NAME]",
-        about: "Says what the values of a column mean: their unit, and what they are.",
+        about: "Describes what the values of a column mean: their unit and a description.",
         details: "\
-It is kept as a policy of type \"column\" in the network's ledger; \"get schema\" tells it, and so do the \
-tools of agents. The later one counts, and what it does not say stays. With \"operator\" it holds for the \
-rows of that operator alone: °F at one site where the others have °C. An empty text takes a unit or a \
-description away.",
+The description is a policy of type \"column\" in the network's ledger; \"get schema\" and the \
+tools of agents show it. A later description replaces an earlier one, except for what it does \
+not mention. With \"operator\" it applies to the rows of that operator only: °F at one site \
+where the others have °C. An empty text removes a unit or a description.",
         examples: &[
             "describe column where dbms = water and table = pumps and column = temperature and \
              unit = \"°C\" and description = \"of the bearing\"",

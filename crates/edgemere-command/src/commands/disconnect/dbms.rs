@@ -13,9 +13,10 @@ impl OnName for Dbms {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "disconnect dbms",
         usage: "disconnect dbms NAME",
-        about: "Makes a database of this node answer no more; its rows stay.",
-        details: "Queries and rows for it are refused until \"connect dbms NAME where type = \
-                  edgemere\" brings it back, also after a restart. Queries that run go on.",
+        about: "Disconnects a database of this node; its rows remain.",
+        details: "\
+The node refuses queries and rows for it until \"connect dbms NAME where type = edgemere\" \
+reconnects it, also after a restart. Running queries continue.",
         examples: &["disconnect dbms new_company"],
         ..Declaration::WRITE
     };

@@ -14,8 +14,9 @@ impl OnName for Dbms {
         name: "drop dbms",
         usage: "drop dbms NAME",
         about: "Drops a database of this node, with its tables, rows and views.",
-        details: "Unless it is empty it must be disconnected before: \"disconnect dbms NAME\". The \
-                  policies of its tables stay in the ledger.",
+        details: "\
+Unless it is empty, disconnect it first: \"disconnect dbms NAME\". The policies of its tables \
+remain in the ledger.",
         examples: &["drop dbms new_company"],
         effect: Effect::Destructive,
         ..Declaration::WRITE

@@ -21,10 +21,11 @@ impl OnName for Operator {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "drop operator",
         usage: "drop operator NAME",
-        about: "Takes an operator that does not come back out of the ledger.",
-        details: "Queries of the network are then without its rows, and do not say so: they are \
-                  missed by nobody. Its data folder stays as it is, and when the node starts again it \
-                  adds itself again. \"accept operator\" puts another data folder in its place.",
+        about: "Removes an operator that does not come back from the ledger.",
+        details: "\
+Queries of the network then lack its rows without saying so. Its data folder stays as it is, and \
+when the node starts again it publishes itself again. \"accept operator\" puts another data \
+folder in its place.",
         examples: &["drop operator plant-7"],
         effect: Effect::Destructive,
         ..Declaration::WRITE

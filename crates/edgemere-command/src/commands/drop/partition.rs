@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use edgemere_engine::storage::{Dropped, Retention, Unwanted};
+use edgemere_storage::storage::{DropSelector, Dropped, Retention};
 
 use crate::commands::Declared;
 use crate::commands::named::{optional, required};
@@ -28,10 +28,11 @@ impl Declared for Partition {
         usage: "drop partition [NAME] where dbms = NAME and table = NAME|* [and keep = N|TIME]",
         about: "Drops Parquet files of a table, with their rows.",
         details: "\
-With a name, that file, as \"get partitions\" shows it. With \"keep = 3\", all but the 3 newest files; \
-with \"keep = \\\"30 days\\\"\", the files whose newest row is older. Rows that have not settled stay.
+With a name, that file, as \"get partitions\" shows it. With \"keep = 3\", all but the 3 newest \
+files; with \"keep = \\\"30 days\\\"\", the files whose newest row is older. Rows in the \
+memtable remain.
 
-\"set retention\" does the same again and again.",
+\"set retention\" does the same regularly.",
         examples: &[
             "drop partition 1-4.parquet where dbms = new_company and table = rand_data",
             "drop partition where dbms = new_company and table = rand_data and keep = 3",
@@ -71,21 +72,21 @@ with \"keep = \\\"30 days\\\"\", the files whose newest row is older. Rows that 
             dropped.add(storage.drop_files(table, unwanted.clone()).await?);
         }
         match (unwanted, dropped.files) {
-            (Unwanted::Named(name), 0) => Err(Error::NoPartition { name }),
+            (DropSelector::Named(name), 0) => Err(Error::NoPartition { name }),
             _ => Ok(Reply::text(said(dropped))),
         }
     }
 }
 
 impl Partition {
-    fn unwanted(&self, context: &Context<'_>) -> Result<Unwanted, Error> {
+    fn unwanted(&self, context: &Context<'_>) -> Result<DropSelector, Error> {
         let variables = context.variables();
         if let Some(name) = &self.name {
-            return Ok(Unwanted::Named(name.text(variables)?));
+            return Ok(DropSelector::Named(name.text(variables)?));
         }
         let keep = self.options.require("keep", Self::DECLARATION)?.text(variables)?;
         if let Some(files) = keep.parse::<usize>().ok().filter(|files| *files > 0) {
-            return Ok(Unwanted::AllBut(files));
+            return Ok(DropSelector::AllBut(files));
         }
         let Some(age) = quantity::time(&keep) else {
             return Err(Error::BadValue {
@@ -95,7 +96,7 @@ impl Partition {
                 at: None,
             });
         };
-        Ok(Unwanted::NotKept(Retention { max_age: Some(age), max_bytes: None }))
+        Ok(DropSelector::NotKept(Retention { max_age: Some(age), max_bytes: None }))
     }
 }
 

@@ -15,9 +15,10 @@ impl OnName for Table {
         name: "drop table",
         usage: "drop table NAME where dbms = NAME",
         about: "Drops a table of this node, with all its rows.",
-        details: "Other nodes keep theirs, and the table's policy stays in the ledger (\"blockchain \
-                  drop policy\" takes it out), so that \"create table NAME where dbms = NAME\" makes \
-                  the table again. Queries that run keep what they read.",
+        details: "\
+Other nodes keep theirs, and the table's policy remains in the ledger (\"blockchain drop \
+policy\" removes it), so that \"create table NAME where dbms = NAME\" creates the table again. \
+Running queries continue to read their snapshot.",
         examples: &["drop table rand_data where dbms = new_company"],
         effect: Effect::Destructive,
         keys: &["dbms"],

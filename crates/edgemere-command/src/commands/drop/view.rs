@@ -13,9 +13,9 @@ impl OnName for View {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "drop view",
         usage: "drop view NAME where dbms = NAME",
-        about: "Drops a view of this node; the rows behind it stay.",
-        details: "Views that stand on it stay too, and fail until there is a view or a table of the \
-                  name again.",
+        about: "Drops a view of this node; the rows behind it remain.",
+        details: "\
+Views that use it remain too, and fail until a view or a table of that name exists again.",
         examples: &["drop view hourly where dbms = new_company"],
         effect: Effect::Destructive,
         keys: &["dbms"],

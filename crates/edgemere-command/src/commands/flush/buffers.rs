@@ -14,9 +14,10 @@ impl Report for Buffers {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "flush buffers",
         usage: "flush buffers [where dbms = NAME [and table = NAME]]",
-        about: "Moves the rows that have not settled yet into Parquet files, now.",
-        details: "Rows are durable and visible without it: it is for tools that read the files \
-                  themselves. It returns when the files are written.",
+        about: "Flushes the memtables: writes their rows to Parquet files now.",
+        details: "\
+Rows are durable and visible without it: it is for tools that read the files themselves. It \
+returns when the files are written.",
         examples: &[
             "flush buffers",
             "flush buffers where dbms = new_company and table = rand_data",
@@ -39,9 +40,9 @@ impl Report for Buffers {
         let storage = context.node.engine().storage();
         let mut rows = 0;
         for table in &tables {
-            rows += storage.settle(table).await?;
+            rows += storage.flush(table).await?;
             storage.compact(table).await?;
         }
-        Ok(Reply::text(format!("{rows} rows settled")))
+        Ok(Reply::text(format!("{rows} rows flushed")))
     }
 }

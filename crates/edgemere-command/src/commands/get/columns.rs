@@ -1,8 +1,9 @@
 //! `get columns`: the columns of a table and their types, from the table's policy, or of a view.
 
-use edgemere_engine::DefinedColumn as Column;
-use edgemere_engine::Definition;
-use edgemere_engine::storage::View;
+use edgemere_query::DefinedColumn as Column;
+use edgemere_query::Definition;
+use edgemere_query::sql::ResultColumn;
+use edgemere_storage::storage::View;
 use serde_json::{Map, Value, json};
 
 use crate::commands::report::Report;
@@ -24,9 +25,12 @@ impl Report for Columns {
         name: "get columns",
         usage: "get columns where dbms = NAME and table = NAME [and sys_col = false] \
                 [and type = TYPE] [and format = FORMAT]",
-        about: "The columns of a table or of a view, and their types.",
-        details: "\"sys_col = false\" leaves out the columns that every table has. \"type\" keeps \
-                  the columns of one type. \"format = list\" gives a list of the names, an object each.",
+        about: "Lists the columns of a table or view and their types.",
+        details: "\
+\"sys_col = false\" leaves out the internal columns that every table has. \"type\" selects the \
+columns of one type. \"format = list\" returns a list of objects with the names. A column whose name \
+differs from its name in the file or message is shown with that original name; a query can use \
+both, the original one in quotes: \"Air Temp (°C)\".",
         examples: &[
             "get columns where dbms = new_company and table = rand_data",
             "get columns where dbms = new_company and table = rand_data and format = mcp",
@@ -74,16 +78,17 @@ async fn columns_of_view(node: &Node, view: &View) -> Result<Vec<Column>, Error>
     let name = view.name.replace('"', "\"\"");
     let sql = format!("select * from \"{name}\"");
     let columns = node.engine().sql().columns(&view.dbms, &sql).await?.into_iter();
-    Ok(columns.map(|column| Column { name: column.name, type_name: column.type_name }).collect())
+    let column = |ResultColumn { name, type_name }| Column { name, type_name, original: None };
+    Ok(columns.map(column).collect())
 }
 
 /// The definition of a table in its policy.
 pub(crate) fn definition(node: &Node, dbms: &str, table: &str) -> Result<Definition, Error> {
     let policies = lookup::with(node.ledger(), "table", &[("dbms", dbms), ("name", table)]);
-    let Some(create) = policies.first().and_then(|policy| policy.text("create")) else {
+    let Some(policy) = policies.first().filter(|policy| policy.text("create").is_some()) else {
         return Err(unknown_table(node, dbms, table));
     };
-    Definition::from_create(create)
+    lookup::definition(policy)
         .map_err(|source| Error::BadTable { table: format!("{dbms}.{table}"), source })
 }
 
@@ -104,13 +109,28 @@ fn unknown_table(node: &Node, dbms: &str, table: &str) -> Error {
 
 fn reply(dbms: &str, table_name: &str, columns: &[Column]) -> Reply {
     let title = format!("Schema for DBMS: '{dbms}' and Table: '{table_name}'");
-    let mut table = Table::new(["Column Name", "Column Type"]).titled(title);
+    let has_originals = columns.iter().any(|column| column.original.is_some());
+    let mut table = match has_originals {
+        true => Table::new(["Column Name", "Column Type", "Original Name"]).titled(title),
+        false => Table::new(["Column Name", "Column Type"]).titled(title),
+    };
     let mut by_name = Map::new();
-    for Column { name, type_name } in columns {
-        table.push([name.as_str(), type_name]);
+    for Column { name, type_name, original } in columns {
+        match has_originals {
+            true => table.push([name.as_str(), type_name, original.as_deref().unwrap_or_default()]),
+            false => table.push([name.as_str(), type_name]),
+        }
         by_name.insert(name.clone(), json!(type_name));
     }
-    let list =
-        columns.iter().map(|column| json!({ "name": column.name, "type": column.type_name }));
+    let list = columns.iter().map(|column| Value::Object(entry(column)));
     Reply::table(table).with_json(Value::Object(by_name)).with_mcp(list.collect())
+}
+
+/// A column for programs: its name, its type, and what it was called where that is another name.
+pub(super) fn entry(Column { name, type_name, original }: &Column) -> Map<String, Value> {
+    let mut entry = Map::new();
+    entry.insert("name".into(), json!(name));
+    entry.insert("type".into(), json!(type_name));
+    entry.extend(original.iter().map(|original| ("original_name".to_owned(), json!(original))));
+    entry
 }

@@ -16,7 +16,7 @@ impl Report for Connections {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "get connections",
         usage: "get connections [where format = FORMAT]",
-        about: "The addresses that the node listens on.",
+        about: "Lists the addresses that the node listens on.",
         examples: &["get connections", "get connections where format = json"],
         ..Declaration::READ
     };

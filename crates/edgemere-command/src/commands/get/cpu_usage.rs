@@ -16,7 +16,7 @@ impl Report for CpuUsage {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "get cpu usage",
         usage: "get cpu usage [where format = FORMAT]",
-        about: "How busy each processor is, in per cent, since this was last asked.",
+        about: "Shows the load of each processor in per cent, since the last call.",
         examples: &["get cpu usage", "get cpu usage where format = json"],
         ..Declaration::READ
     };

@@ -23,7 +23,7 @@ impl Report for DataNodes {
         name: "get data nodes",
         usage: "get data nodes [where [company = NAME] [and dbms = NAME] [and table = NAME] \
                 [and format = FORMAT]]",
-        about: "The operators and the tables that each of them holds.",
+        about: "Lists the operators and the tables that each of them holds.",
         examples: &["get data nodes", "get data nodes where dbms = new_company and format = json"],
         keys: &["company", "dbms", "table"],
         ..Declaration::READ

@@ -19,8 +19,8 @@ impl Report for Databases {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "get databases",
         usage: "get databases [where format = FORMAT]",
-        about: "The databases of this node, and those that have a table in the ledger.",
-        details: "A database that was disconnected is shown as such; \"connect dbms\" brings it back.",
+        about: "Lists the databases of this node, and those with a table in the ledger.",
+        details: "A disconnected database is marked; \"connect dbms\" reconnects it.",
         examples: &["get databases", "get databases where format = json"],
         ..Declaration::READ
     };

@@ -25,9 +25,10 @@ impl Declared for Dictionary {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "get dictionary",
         usage: "get dictionary [PART] [where format = FORMAT]",
-        about: "The node's variables, or those with PART in their name.",
-        details: "Values of variables whose name speaks of a password, a secret or a token are \
-                  hidden.",
+        about: "Lists the node's variables, or those with PART in their name.",
+        details: "\
+The values of secret variables are hidden: those whose name contains password, secret or token, \
+for example.",
         examples: &["get dictionary", "get dictionary _port where format = json"],
         ..Declaration::READ
     };

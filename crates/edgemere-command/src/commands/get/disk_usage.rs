@@ -20,8 +20,8 @@ impl Declared for DiskUsage {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "get disk usage",
         usage: "get disk usage [.] [where format = FORMAT]",
-        about: "How full the disk of the node's data folder is, in bytes.",
-        details: "Other folders than the node's own are not looked at.",
+        about: "Shows how full the disk of the node's data folder is, in bytes.",
+        details: "It shows no other folders than the node's own.",
         examples: &["get disk usage", "get disk usage where format = json"],
         ..Declaration::READ
     };

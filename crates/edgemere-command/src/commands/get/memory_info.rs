@@ -15,7 +15,7 @@ impl Report for MemoryInfo {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "get memory info",
         usage: "get memory info [where format = FORMAT]",
-        about: "The machine's memory: total, available, used and free.",
+        about: "Shows the machine's memory: total, available, used and free.",
         details: "Figures are in megabytes, and in bytes in JSON.",
         examples: &["get memory info", "get memory info where format = json"],
         ..Declaration::READ

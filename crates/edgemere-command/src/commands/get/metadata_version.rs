@@ -15,10 +15,10 @@ impl Report for MetadataVersion {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "get metadata version",
         usage: "get metadata version [where format = FORMAT]",
-        about: "The version of the network's ledger that the node knows.",
-        details: "Every change of the master's ledger changes the version. Two nodes with the same \
-                  version have the same global policies. What a node keeps for itself does not \
-                  count, unless it is the master.",
+        about: "Shows the version of the network's ledger that the node has.",
+        details: "\
+Every change of the master's ledger changes the version. Two nodes with the same version have \
+the same global policies. A node's local policies do not count, unless it is the master.",
         examples: &["get metadata version"],
         ..Declaration::READ
     };

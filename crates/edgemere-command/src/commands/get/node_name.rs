@@ -15,7 +15,7 @@ impl Report for NodeName {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "get node name",
         usage: "get node name [where format = FORMAT]",
-        about: "The node's name with its network address.",
+        about: "Shows the node's name and its network address.",
         examples: &["get node name"],
         ..Declaration::READ
     };

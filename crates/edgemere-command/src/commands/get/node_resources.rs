@@ -16,7 +16,7 @@ impl Report for NodeResources {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "get node resources",
         usage: "get node resources [where format = FORMAT]",
-        about: "The machine's processors, memory and disk at a glance.",
+        about: "Shows the machine's processors, memory and disk at a glance.",
         examples: &["get node resources", "get node resources where format = json"],
         ..Declaration::READ
     };

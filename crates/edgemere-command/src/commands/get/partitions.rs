@@ -1,6 +1,6 @@
 //! `get partitions`: the Parquet files of this node's tables, and the rows that have not settled.
 
-use edgemere_engine::storage::Partition;
+use edgemere_storage::storage::Partition;
 use serde_json::{Value, json};
 
 use crate::commands::named::optional;
@@ -22,16 +22,18 @@ impl Report for Partitions {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "get partitions",
         usage: "get partitions [where dbms = NAME [and table = NAME]] [and format = FORMAT]",
-        about: "The Parquet files of this node's tables, with their rows, sizes and times.",
+        about: "Lists the Parquet files of this node's tables, with their rows, sizes and times.",
         details: "\
-The times are those of the table's first timestamp column or, without one, of the insert. \"(fresh)\" are \
-the rows that have not settled into a file yet; their bytes are in memory and in the log.
+The times are those of the table's first timestamp column or, without one, of the insert. \
+\"(fresh)\" is the memtable: rows that are not yet flushed to a file; their bytes are in memory \
+and in the store.
 
-The status of a file is empty, or says why it is damaged. Its rows are missing then: a query that needs \
-them fails or, with subset, names them. \"drop partition\" gives them up; a file that is put back from a \
-backup is taken again at the next start, or when the node next verifies its files.
+The status of a file is empty, or says why it is damaged. Its rows are then missing: a query \
+that needs them fails or, with subset, names them. \"drop partition\" gives them up; a file that \
+is put back from a backup is used again at the next start, or when the node next verifies its \
+files.
 
-Nothing has to be declared: tables are partitioned as their rows settle.",
+Nothing has to be declared: each flush makes a partition.",
         examples: &[
             "get partitions",
             "get partitions where dbms = new_company and table = rand_data and format = json",

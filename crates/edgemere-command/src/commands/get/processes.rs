@@ -18,7 +18,7 @@ impl Report for Processes {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "get processes",
         usage: "get processes [where format = FORMAT]",
-        about: "The node's services and whether they run.",
+        about: "Lists the node's services and whether they run.",
         examples: &["get processes", "get processes where format = json"],
         ..Declaration::READ
     };

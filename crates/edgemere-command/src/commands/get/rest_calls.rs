@@ -19,9 +19,10 @@ impl Report for RestCalls {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "get rest calls",
         usage: "get rest calls [where format = FORMAT]",
-        about: "How many REST calls came from each caller with each method, and how many failed.",
-        details: "It counts the commands at \"/\" and rows sent with PUT since the node started. Times are \
-                  in UTC. EdgeLake's column with the address of the last caller is left out.",
+        about: "Counts the REST calls of each caller by method, and how many failed.",
+        details: "\
+It counts the commands at \"/\" and rows sent with PUT since the node started. Times are in UTC. \
+EdgeLake's column with the address of the last caller is left out.",
         examples: &["get rest calls", "get rest calls where format = json"],
         ..Declaration::READ
     };

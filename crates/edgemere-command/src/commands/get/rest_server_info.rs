@@ -19,7 +19,7 @@ impl Report for RestServerInfo {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "get rest server info",
         usage: "get rest server info [where format = FORMAT]",
-        about: "How the node's REST service is set up.",
+        about: "Shows the settings of the node's REST service.",
         examples: &["get rest server info"],
         ..Declaration::READ
     };

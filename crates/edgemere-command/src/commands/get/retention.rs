@@ -1,6 +1,6 @@
 //! `get retention`: how much of this node's tables is kept.
 
-use edgemere_engine::storage::Retention as Rule;
+use edgemere_storage::storage::Retention as Rule;
 use serde_json::{Value, json};
 
 use crate::commands::named::optional;
@@ -19,10 +19,11 @@ impl Report for Retention {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "get retention",
         usage: "get retention [where dbms = NAME] [and format = FORMAT]",
-        about: "How much of this node's tables is kept, where that is not everything.",
-        details: "The table * stands for all tables of the database that have no rule of their own. \"Held\" says \
-                  why less is dropped than the rule says: the clock of the machine jumped, or more than half of a \
-                  table would go at once.",
+        about: "Lists the retention rules of this node's tables.",
+        details: "\
+The table * stands for all tables of the database without a rule of their own. \"Held\" says why \
+the node drops less than the rule says: the clock of the machine jumped, or more than half of a \
+table would be dropped at once.",
         examples: &["get retention", "get retention where dbms = new_company and format = json"],
         keys: &["dbms"],
         ..Declaration::READ

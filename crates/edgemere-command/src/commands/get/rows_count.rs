@@ -17,7 +17,7 @@ impl Report for RowsCount {
         name: "get rows count",
         usage: "get rows count [where [dbms = NAME] [and table = NAME] [and group = table] \
                 [and format = FORMAT]]",
-        about: "How many rows this node holds of each table.",
+        about: "Counts the rows of each table that this node stores.",
         examples: &["get rows count", "get rows count where dbms = new_company and format = json"],
         keys: &["dbms", "table", "group"],
         ..Declaration::READ

@@ -1,7 +1,7 @@
 //! `get sample`: a few rows of a table, some of each operator that holds it: what differs between sites is
 //! to be seen, and an operator that is away hides nobody else's.
 
-use edgemere_engine::DefinedColumn as Column;
+use edgemere_query::DefinedColumn as Column;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
@@ -28,10 +28,11 @@ impl Report for Sample {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "get sample",
         usage: "get sample where dbms = NAME and table = NAME [and rows = COUNT] [and format = FORMAT]",
-        about: "A few rows of a table, some of each operator that holds it.",
+        about: "Returns a few rows of a table, some from each operator that holds it.",
         details: "\
-The first column says whose a row is. There are as many rows as \"rows\" says (5 without, 1000 at most), and \
-at least one of each operator. An operator that does not answer is named, and hides nobody else's rows.",
+The first column names the operator of a row. \"rows\" sets the number of rows (5 by default, \
+1000 at most); each operator has at least one. An operator that does not answer is named, and \
+the rows of the others are returned.",
         examples: &["get sample where dbms = water and table = pumps and rows = 10"],
         keys: &["dbms", "table", "rows"],
         ..Declaration::READ

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use edgemere_engine::DefinedColumn as Column;
-use edgemere_engine::network::State;
-use edgemere_engine::sql::{Collected, Scope, Times, collect};
+use edgemere_query::DefinedColumn as Column;
+use edgemere_query::distributed::State;
+use edgemere_query::sql::{Collected, QueryOptions, Times, collect};
 use serde_json::{Map, Value, json};
 
 use super::columns;
@@ -27,13 +27,14 @@ impl Report for Schema {
         name: "get schema",
         usage: "get schema where dbms = NAME and table = NAME [and format = FORMAT] | \
                 get schema [where [dbms = NAME] [and columns = true|false] [and format = FORMAT]]",
-        about: "A table's columns with their units, its time range, its rows and its nodes; or all tables.",
+        about: "Describes a table: its columns with units, its time range, its rows and its \
+                nodes; or all tables.",
         details: "\
-Of a table: the columns with their types and with what \"describe column\" says of them, the time column \
-with the first and the last time and the zone, how many rows there are and on which operators. An operator \
-that does not answer is named, and the rows are those of the others. Without a table: the databases with \
-their tables, and with \"columns = true\" the columns of each in one line. The columns that every table has \
-are not among them: \"get columns\" lists them.",
+For a table: the columns with their types and with what \"describe column\" says about them, the \
+time column with the first and the last time and the zone, the number of rows and the operators \
+that hold them. An operator that does not answer is named, and the rows are those of the others. \
+Without a table: the databases with their tables, and with \"columns = true\" the columns of \
+each in one line. Internal columns are left out: \"get columns\" lists them.",
         examples: &[
             "get schema where dbms = water and table = pumps",
             "get schema where dbms = water and table = pumps and format = mcp",
@@ -101,13 +102,14 @@ fn overview(dbms: Option<&str>, with_columns: bool, context: &Context<'_>) -> Re
     Ok(Reply::table(shown).with_json(by_database.clone()).with_mcp(by_database))
 }
 
-/// The columns of a table in a line: `temperature double precision (°C), …`.
+/// The columns of a table in a line: `temperature double precision (°C), air_temp "Air Temp" int, …`.
 fn line(context: &Context<'_>, dbms: &str, table: &str) -> Result<String, Error> {
     let definition = columns::definition(context.node, dbms, table)?;
     let columns = definition.columns.iter().filter(|column| !column.is_system()).map(|column| {
         let unit = Meaning::of(context.node.ledger(), dbms, table, &column.name).unit;
         let unit = unit.map(|unit| format!(" ({unit})")).unwrap_or_default();
-        format!("{} {}{unit}", column.name, column.type_name)
+        let original = column.original.as_ref().map(|original| format!(" \"{original}\""));
+        format!("{}{} {}{unit}", column.name, original.unwrap_or_default(), column.type_name)
     });
     Ok(columns.collect::<Vec<_>>().join(", "))
 }
@@ -142,7 +144,11 @@ impl Facts {
         let sql = format!("SELECT count(*) AS rows, {range} FROM {}", quoted(table));
         let on_network = !lookup::operators_of(context.node.ledger(), dbms, table).is_empty();
         let there = Context { on_network, ..*context };
-        let scope = Scope { subset: true, time: context.delivery.timeout, ..Scope::default() };
+        let scope = QueryOptions {
+            subset: true,
+            time: context.delivery.timeout,
+            ..QueryOptions::default()
+        };
         let collected = async {
             let query = there.sql().ask(dbms, &sql, &scope).await?;
             collect(query, 1).await
@@ -198,15 +204,19 @@ fn counted(collected: &Collected) -> Result<Option<[Value; 3]>, Error> {
 
 fn reply(dbms: &str, table: &str, columns: &[(Column, Meaning)], facts: &Facts) -> Reply {
     let title = format!("Schema for DBMS: '{dbms}' and Table: '{table}'");
-    let mut shown = Table::new(["Column Name", "Column Type", "Unit", "Description"]).titled(title);
+    let has_originals = columns.iter().any(|(column, _)| column.original.is_some());
+    let mut headers = vec!["Column Name", "Column Type", "Unit", "Description"];
+    headers.extend(has_originals.then_some("Original Name"));
+    let mut shown = Table::new(headers).titled(title);
     let mut list = Vec::new();
     for (column, meaning) in columns {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let (unit, description) = (text(&meaning.unit), text(&meaning.description));
-        shown.push([column.name.as_str(), &column.type_name, &unit, &description]);
-        let mut entry = Map::new();
-        entry.insert("name".into(), json!(column.name));
-        entry.insert("type".into(), json!(column.type_name));
+        let mut row = vec![column.name.as_str(), &column.type_name, &unit, &description];
+        let original = column.original.as_deref().unwrap_or_default();
+        row.extend(has_originals.then_some(original));
+        shown.push(row);
+        let mut entry = columns::entry(column);
         entry.extend(meaning.fields());
         list.push(Value::Object(entry));
     }

@@ -26,9 +26,10 @@ impl Declared for Status {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "get status",
         usage: "get status [where format = FORMAT [and include = !NAME]] [include statistics]",
-        about: "Whether the node runs, and under which name.",
-        details: "\"include = !NAME\" adds a variable's value, and may be given several times. \
-                  \"include statistics\" adds when the node started and how much it has done.",
+        about: "Shows whether the node is running, and its name.",
+        details: "\
+\"include = !NAME\" adds the value of a variable, and may occur several times. \"include \
+statistics\" adds when the node started and how much it has done.",
         examples: &[
             "get status",
             "get status where format = mcp include statistics",

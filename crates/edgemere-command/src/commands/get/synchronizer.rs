@@ -19,13 +19,14 @@ impl Report for Synchronizer {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "get synchronizer",
         usage: "get synchronizer [where format = FORMAT]",
-        about: "How the node keeps in step with the master's ledger.",
-        details: "\"Status\" is \"In step\" when the node has all that the master has. A change at \
-                  the master arrives at once; \"Sync Time\" is after how many seconds the node \
-                  asks again when there is none. \"Waiting\" counts the policies that the master \
-                  is still to get. \"Master refused\" means that the master's ledger is another network's, \
-                  or has lost policies: the node keeps its copy until it finds the right one, or \
-                  \"accept ledger\" takes this one. A node without a master has none to keep in step with.",
+        about: "Shows how the node synchronizes with the master's ledger.",
+        details: "\
+\"Status\" is \"In step\" when the node has everything that the master has. A change at the \
+master arrives at once; \"Sync Time\" is the number of seconds after which the node repeats its \
+request when there is none. \"Waiting\" counts the policies that the master still has to \
+receive. \"Master refused\" means that the master's ledger belongs to another network, or has \
+lost policies: the node keeps its copy until it finds the right master, or \"accept ledger\" \
+accepts this one. A node without a master has nothing to synchronize.",
         examples: &["get synchronizer", "get synchronizer where format = json"],
         ..Declaration::READ
     };

@@ -18,7 +18,7 @@ impl Report for Tables {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "get tables",
         usage: "get tables [where dbms = NAME] [and format = FORMAT]",
-        about: "The tables and views of a database, or of all.",
+        about: "Lists the tables and views of one database, or of all.",
         details: "A view is local to this node, and marked as such.",
         examples: &[
             "get tables where dbms = *",

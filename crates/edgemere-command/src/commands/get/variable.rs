@@ -18,7 +18,7 @@ impl Declared for Variable {
         name: "get !NAME",
         aliases: &["!NAME"],
         usage: "get !NAME",
-        about: "The value of a variable.",
+        about: "Returns the value of a variable.",
         details: "A variable whose name speaks of a password, a secret or a token is not shown.",
         examples: &["get !node_name", "!company_name"],
         formats: &[],

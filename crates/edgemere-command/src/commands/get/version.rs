@@ -16,7 +16,7 @@ impl Report for Version {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "get version",
         usage: "get version [where format = FORMAT]",
-        about: "Which version of Edgemere the node runs.",
+        about: "Shows the version of Edgemere that the node runs.",
         examples: &["get version", "get version where format = mcp"],
         ..Declaration::READ
     };

@@ -17,7 +17,7 @@ impl Report for Views {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "get views",
         usage: "get views [where dbms = NAME] [and format = FORMAT]",
-        about: "The views of this node, and the queries behind them.",
+        about: "Lists the views of this node, and their queries.",
         examples: &["get views", "get views where dbms = new_company and format = json"],
         keys: &["dbms"],
         ..Declaration::READ

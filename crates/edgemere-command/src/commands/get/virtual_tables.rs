@@ -24,8 +24,8 @@ impl Declared for VirtualTables {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "get virtual tables",
         usage: "get virtual tables [info] [where format = FORMAT]",
-        about: "The tables that operators of the network hold.",
-        details: "\"info\" adds the clusters, and how many operators each table is on.",
+        about: "Lists the tables that operators of the network hold.",
+        details: "\"info\" adds the clusters, and the number of operators of each table.",
         examples: &["get virtual tables", "get virtual tables info"],
         ..Declaration::READ
     };

@@ -1,6 +1,6 @@
 //! `job status`: queries, and how each node is doing with them, in few words.
 
-use edgemere_engine::sql::Status as Query;
+use edgemere_query::sql::Status as Query;
 use serde_json::{Value, json};
 
 use crate::commands::query::asked::OnQueries;
@@ -15,10 +15,11 @@ impl OnQueries for Status {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "job status",
         usage: "job status [NUMBER|all] [where format = FORMAT]",
-        about: "How each node is doing with the last query, with one, or with all.",
+        about: "Summarizes the progress of the last query, of one query, or of all, for each node.",
         details: "\
-All that run and the last hundred that ran: each with a line for itself and one for each operator that \
-it was sent to. \"query status\" tells more of the same queries, and \"job stop NUMBER\" ends one.",
+\"all\" means all running queries and the last hundred that ended: one line for each query and \
+one for each operator that it was sent to. \"query status\" shows more about the same queries, \
+and \"job stop NUMBER\" cancels one.",
         examples: &["job status", "job status all", "job status 8 where format = json"],
         ..Declaration::READ
     };

@@ -18,10 +18,11 @@ impl Declared for Stop {
         name: "job stop",
         aliases: &["query cancel"],
         usage: "job stop NUMBER",
-        about: "Ends a query that runs, on every node; whoever asked is told that it was cancelled.",
-        details: "\"job status all\" shows the numbers. Everybody may end what they asked themselves; \
-                  to end what others asked one must be an admin. What the same user asks with other \
-                  access, as an agent that may only read, counts as another caller's.",
+        about: "Cancels a running query on every node; its caller gets an error that says so.",
+        details: "\
+\"job status all\" shows the numbers. Callers may cancel their own queries; an admin may cancel \
+any. The same user with other access, such as an agent that may only read, counts as another \
+caller.",
         examples: &["job stop 8", "query cancel 8"],
         effect: Effect::Read,
         ..Declaration::WRITE

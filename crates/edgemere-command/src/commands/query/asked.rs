@@ -4,7 +4,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use edgemere_engine::sql::Status;
+use edgemere_query::sql::Status;
 
 use super::Which;
 use crate::commands::Declared;

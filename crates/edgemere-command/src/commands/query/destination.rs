@@ -1,7 +1,7 @@
 //! `query destination`: the nodes that queries were sent to.
 
-use edgemere_engine::network::Share;
-use edgemere_engine::sql::Status;
+use edgemere_query::distributed::OperatorProgress;
+use edgemere_query::sql::Status;
 use serde_json::{Value, json};
 
 use super::asked::OnQueries;
@@ -16,7 +16,7 @@ impl OnQueries for Destination {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "query destination",
         usage: "query destination [NUMBER|all] [where format = FORMAT]",
-        about: "The operators that the last query was sent to, or one, or all.",
+        about: "Lists the operators that the last query, one query, or all were sent to.",
         details: "A query of this node's own rows was sent to none, and is shown as \"local\".",
         examples: &["query destination", "query destination 8 where format = json"],
         ..Declaration::READ
@@ -49,8 +49,7 @@ impl OnQueries for Destination {
 }
 
 fn object(query: &Status) -> Value {
-    let node =
-        |share: &Share| json!({ "address": share.operator.address, "name": share.operator.name });
+    let node = |share: &OperatorProgress| json!({ "address": share.operator.address, "name": share.operator.name });
     json!({
         "job": query.id,
         "dbms": query.dbms,

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use edgemere_engine::sql::Plan;
+use edgemere_query::sql::Plan;
 use serde_json::{Value, json};
 
 use super::Which;
@@ -35,13 +35,14 @@ impl Declared for Explain {
         name: "query explain",
         usage: "query explain [NUMBER|all] [where format = FORMAT] | query explain sql DBMS \
                 [where format = FORMAT] SELECT …",
-        about: "How the last query was run, or one, or all; or how one would be run.",
+        about: "Shows the plan of the last query, of one query, or of all; or of a query that is \
+                not run.",
         details: "\
-The logical plan says what is done, the physical plan how: which files are read, what is skipped by \
-statistics, what runs in parallel. Both are read from the bottom to the top. \"query explain sql\" plans \
-a query and does not run it; \"run client () query explain sql …\" does so for the network. Of a query on the \
-network it says whether its rows are passed through or consolidated, what each operator does on its own \
-rows, and what is left for this node.",
+The logical plan says what is done, the physical plan how: which files are read, what statistics \
+skip, what runs in parallel. Read both from the bottom to the top. \"query explain sql\" plans a \
+query and does not run it; \"run client () query explain sql …\" does so for the network. For a \
+query of the network it says whether its rows are passed through or consolidated, what each \
+operator does with its own rows, and what remains for this node.",
         examples: &[
             "query explain",
             "query explain 8 where format = json",
@@ -113,7 +114,7 @@ impl Explain {
 }
 
 /// What operators do for a query, and what is done with it.
-fn network(explained: &edgemere_engine::network::Explained) -> Value {
+fn network(explained: &edgemere_query::distributed::Explained) -> Value {
     let parts = explained.parts.iter().map(|part| {
         let operators = part.operators.iter().map(ToString::to_string);
         json!({ "operators": operators.collect::<Vec<_>>(), "plan": part.plan })

@@ -22,10 +22,10 @@ impl Declared for Fetch {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "query fetch",
         usage: "query fetch CURSOR [where format = FORMAT]",
-        about: "The rows that are left of a result of which an agent took the first.",
+        about: "Returns the next rows of a paged result.",
         details: "\
-A tool that finds more rows than fit in its answer gives a cursor with them, as next_cursor. It is good \
-once, for five minutes, and only for who asked.",
+A tool whose result has more rows than fit returns a cursor, as next_cursor. A cursor works \
+once, for five minutes, and only for the caller who got it.",
         examples: &["query fetch 0b6cf0c9c2d34a7a8a1c2f0d3f6a9e11 where format = csv"],
         formats: &[
             Format::Table,

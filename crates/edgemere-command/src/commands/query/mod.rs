@@ -9,8 +9,8 @@ pub(super) mod told;
 
 use std::fmt;
 
-use edgemere_engine::network::Share;
-use edgemere_engine::sql::{State, Status};
+use edgemere_query::distributed::OperatorProgress;
+use edgemere_query::sql::{State, Status};
 
 use crate::declaration::Effect;
 use crate::dispatch::Context;
@@ -67,7 +67,8 @@ fn seen(query: Status, principal: &Principal) -> Status {
         state => state,
     };
     let hidden = || NOT_YOURS.to_owned();
-    let operators = query.operators.into_iter().map(|share| Share { error: None, ..share });
+    let operators =
+        query.operators.into_iter().map(|share| OperatorProgress { error: None, ..share });
     Status {
         caller: hidden(),
         dbms: hidden(),

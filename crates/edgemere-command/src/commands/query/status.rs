@@ -1,7 +1,7 @@
 //! `query status`: how far queries are, on each node, and how they ended.
 
-use edgemere_engine::network::Share;
-use edgemere_engine::sql::Status as Query;
+use edgemere_query::distributed::OperatorProgress;
+use edgemere_query::sql::Status as Query;
 use serde_json::{Value, json};
 
 use super::asked::OnQueries;
@@ -16,12 +16,13 @@ impl OnQueries for Status {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "query status",
         usage: "query status [NUMBER|all] [where format = FORMAT]",
-        about: "How far the last query is, or one, or all that run and the last hundred that ran.",
+        about: "Shows the progress of the last query, of one query, or of all.",
         details: "\
-Who asked, when, after what time the first rows came, and how many rows and blocks of them were given \
-so far. A query of the network has a line for each operator: what it does, how many rows and bytes came \
-from it and in what time, and why it failed or is missing. What other callers asked is shown only to an \
-admin; to all else there are only its figures. \"job stop NUMBER\" ends a query.",
+It shows the caller, the start, the time to the first rows, and how many rows and batches were \
+returned so far. A query of the network has a line for each operator: its state, its rows, bytes \
+and time, and why it failed or is missing. \"all\" means all running queries and the last \
+hundred that ended. Only an admin sees the statements of other callers; everyone else sees only \
+their figures. \"job stop NUMBER\" cancels a query.",
         examples: &["query status", "query status all where format = json", "query status 8"],
         ..Declaration::READ
     };
@@ -74,7 +75,7 @@ fn row(query: &Query) -> [Value; 13] {
     ]
 }
 
-fn share_row(share: &Share) -> [Value; 13] {
+fn share_row(share: &OperatorProgress) -> [Value; 13] {
     [
         Value::Null,
         Value::Null,

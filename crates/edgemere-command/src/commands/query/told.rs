@@ -1,9 +1,9 @@
-//! What is told of a query and of what each operator does for it, in every command that tells it.
+//! What is reported of a query and of what each operator does for it, in every command that tells it.
 
 use std::time::Duration;
 
-use edgemere_engine::network::{Share, State};
-use edgemere_engine::sql::{State as Ended, Status};
+use edgemere_query::distributed::{OperatorProgress, State};
+use edgemere_query::sql::{State as Ended, Status};
 use serde_json::{Value, json};
 
 /// What is shown of a query that was not sent to operators.
@@ -13,11 +13,11 @@ pub(crate) const LOCAL: &str = "local";
 pub(crate) const ALL: &str = "All";
 
 /// The operators of a query, an object each.
-pub(crate) fn operators_json(shares: &[Share]) -> Value {
+pub(crate) fn operators_json(shares: &[OperatorProgress]) -> Value {
     shares.iter().map(object).collect()
 }
 
-fn object(share: &Share) -> Value {
+fn object(share: &OperatorProgress) -> Value {
     json!({
         "address": share.operator.address,
         "name": share.operator.name,
@@ -37,7 +37,7 @@ fn object(share: &Share) -> Value {
 }
 
 /// What an operator does, in EdgeLake's words, with the reason when it does not do it.
-pub(crate) fn share_status(share: &Share) -> String {
+pub(crate) fn share_status(share: &OperatorProgress) -> String {
     let state = match share.state {
         State::Waiting => "Waiting",
         State::Running => "Running",
@@ -105,16 +105,16 @@ pub(crate) fn milliseconds(time: Duration) -> u64 {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use edgemere_engine::network::{Error, Operator};
+    use edgemere_query::distributed::{Error, Operator};
 
     /// Why the second operator's rows are missing.
     pub(crate) const AWAY: &str = "operator b (127.0.0.1:32158) cannot be reached: refused";
 
     use super::*;
 
-    fn share(name: &str, port: u16) -> Share {
+    fn share(name: &str, port: u16) -> OperatorProgress {
         let address = format!("127.0.0.1:{port}");
-        Share {
+        OperatorProgress {
             operator: Operator {
                 id: name.into(),
                 name: name.into(),
@@ -133,7 +133,7 @@ pub(crate) mod tests {
 
     /// A query that waits for the second of its operators.
     pub(crate) fn on_two_operators() -> Status {
-        let missing = Share {
+        let missing = OperatorProgress {
             state: State::Missing,
             rows: 0,
             bytes: 0,

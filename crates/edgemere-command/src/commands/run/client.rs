@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use edgemere_engine::sql::ResultColumn;
+use edgemere_query::sql::ResultColumn;
 
 use crate::commands::{Command, Declared};
 use crate::declaration::{Declaration, Effect};
@@ -24,14 +24,14 @@ impl Declared for Client {
         name: "run client",
         usage: "run client (ADDRESS|NAME|!NAME, … | [blockchain get] ROLE [where …] | dbms = DBMS, \
                 table = TABLE [, subset = true] [, timeout = SECONDS]) COMMAND",
-        about: "Runs a command on other nodes and gives what each of them answers.",
-        details: "The nodes are addresses as IP:PORT, names of nodes in the ledger, what a \
-                  \"blockchain get\" gives, or the operators that hold a table. All are asked at \
-                  the same time. \"subset = true\" gives the answers of those that answer when \
-                  others do not; \"timeout\" is how long each has. A query (sql) has one answer: \
-                  that of the named operators together. The same as the REST headers \
-                  \"destination\", \"subset\" and \"timeout\". The other nodes run the command with no \
-                  more than the caller may do here.",
+        about: "Runs a command on other nodes and returns the reply of each.",
+        details: "\
+The nodes are addresses as IP:PORT, names of nodes in the ledger, the result of a \"blockchain \
+get\", or the operators that hold a table. They run the command in parallel. \"subset = true\" \
+returns the replies of some nodes when others do not answer; \"timeout\" is the time that each \
+has. A query (sql) has one result for all named operators together. The REST headers \
+\"destination\", \"subset\" and \"timeout\" do the same. The other nodes run the command with no \
+more access than the caller has here.",
         examples: &[
             "run client (127.0.0.1:32148) get status",
             "run client (blockchain get operator bring.ip_port) get status",

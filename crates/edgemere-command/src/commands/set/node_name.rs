@@ -20,8 +20,8 @@ impl Declared for NodeName {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "set node name",
         usage: "set node name NAME",
-        about: "Gives the node another name until it stops.",
-        details: "An empty name, \"\", gives it back the one it was started with.",
+        about: "Renames the node until it stops.",
+        details: "An empty name, \"\", restores the name it was started with.",
         examples: &["set node name Operator_3"],
         ..Declaration::WRITE
     };

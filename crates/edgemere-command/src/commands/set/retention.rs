@@ -1,6 +1,6 @@
 //! `set retention`: how much of this node's tables is kept.
 
-use edgemere_engine::storage::Retention as Rule;
+use edgemere_storage::storage::Retention as Rule;
 
 use crate::commands::drop::partition::said;
 use crate::commands::named::{optional, required};
@@ -20,19 +20,20 @@ impl Report for Retention {
         name: "set retention",
         usage: "set retention where dbms = NAME [and table = NAME] [and age = TIME] [and size = SIZE] | \
                 set retention where clock = right",
-        about: "Says how much of a table is kept; older rows are dropped, now and from now on.",
+        about: "Sets how much of a table the node keeps; it drops older rows, now and regularly.",
         details: "\
-Whole Parquet files go: by age, those whose newest row is older, by the table's first timestamp column or, \
-without one, by the time of the insert, counted from now or from the table's newest row, whichever is \
-earlier; by size, the oldest until a table's files take no more on disk. \
-Rows that have not settled stay. Without a table, it holds for each table of the database that has no rule \
-of its own. Every minute it is looked again.
+The node drops whole Parquet files: by age, those whose newest row is older, by the table's \
+first timestamp column or, without one, by the time of the insert, counted from now or from the \
+table's newest row, whichever is earlier; by size, the oldest until the table's files fit. Rows \
+in the memtable remain. Without a table, the rule applies to each table of the database without \
+a rule of its own. The node applies it every minute.
 
-The rule replaces the one before. \"age = none\" or \"size = none\" alone takes it away: without a rule \
-everything is kept.
+The rule replaces the previous one. \"age = none\" or \"size = none\" alone removes it: without \
+a rule the node keeps everything.
 
-When the clock of the machine jumps ahead, nothing is dropped by age until it is back, or until an admin confirms \
-that it is right: \"clock = right\". \"get retention\" shows whether that is so.",
+When the clock of the machine jumps ahead, the node drops nothing by age until the clock is \
+back, or until an admin confirms it: \"clock = right\". \"get retention\" shows whether that is \
+so.",
         examples: &[
             "set retention where dbms = new_company and table = rand_data and age = \"30 days\" and size = \"10 GB\"",
             "set retention where dbms = new_company and age = 12h",

@@ -17,7 +17,7 @@ impl Declared for Variable {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "set NAME = VALUE",
         usage: "set NAME = VALUE",
-        about: "Gives a variable a value.",
+        about: "Sets a variable.",
         details: "The same as \"NAME = VALUE\".",
         examples: &["set rate = 5"],
         ..Declaration::WRITE

@@ -2,7 +2,7 @@
 //! its rows come from. `@NAME` is one of a few that every node knows, `+NAME` a variable of the
 //! node's.
 
-use edgemere_engine::sql::{Extended, Extension};
+use edgemere_query::sql::{Extended, Extension};
 
 use super::include::list;
 use crate::declaration::Effect;

@@ -1,6 +1,6 @@
 //! `include = (table, dbms.table, …)`: further tables that a query is asked of.
 
-use edgemere_engine::sql::TableName;
+use edgemere_query::sql::TableName;
 
 use crate::dispatch::Context;
 use crate::error::Error;

@@ -1,6 +1,6 @@
 //! A query and how its rows look, apart from each other: for a job, whose rows are read later.
 
-use edgemere_engine::sql::Query;
+use edgemere_query::sql::Query;
 
 use super::{Sql, modes};
 use crate::commands::Declared;

@@ -1,7 +1,7 @@
 //! The `sql` command of a series of spans of time, as charts ask for one over REST: a table, its
 //! column of times, a unit, and what to compute of each span.
 
-use edgemere_engine::sql::{condition, results};
+use edgemere_query::sql::{condition, results};
 
 use crate::error::Error;
 use crate::sql_command;

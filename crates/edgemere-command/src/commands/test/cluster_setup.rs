@@ -18,7 +18,7 @@ impl Report for ClusterSetup {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "test cluster setup",
         usage: "test cluster setup [where format = FORMAT]",
-        about: "What the node is to its cluster.",
+        about: "Shows the node's place in its cluster.",
         examples: &["test cluster setup"],
         ..Declaration::READ
     };

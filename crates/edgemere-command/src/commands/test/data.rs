@@ -1,6 +1,6 @@
 //! `test data`: reads every data file of the node and compares it with its checksums.
 
-use edgemere_engine::storage::{DamagedFile, Verification};
+use edgemere_storage::storage::{DamagedFile, Verification};
 use serde_json::json;
 
 use crate::commands::report::Report;
@@ -19,9 +19,9 @@ impl Report for Data {
         usage: "test data [where format = FORMAT]",
         about: "Reads every data file of the node and compares it with its checksums.",
         details: "\
-A file that is damaged is marked, and its rows are missing from then on; one that was put back from a \
-backup is taken again. It reads everything that the node keeps, as fast as the disk gives it. The node \
-does the same by itself, slowly, once a day.",
+The node marks damaged files, and their rows are missing from then on; a file that was put back \
+from a backup is used again. The command reads everything that the node stores, as fast as the \
+disk allows. The node does the same by itself, slowly, once a day.",
         examples: &["test data", "test data where format = json"],
         formats: Declaration::READ.formats,
         ..Declaration::WRITE

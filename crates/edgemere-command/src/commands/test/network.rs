@@ -34,11 +34,12 @@ impl Declared for Network {
         name: "test network",
         usage: "test network [metadata version] [with ROLE|ADDRESS] \
                 [where times = true and format = FORMAT]",
-        about: "Which nodes of the ledger answer.",
-        details: "\"with\" tests only the nodes of a role (master, operator, query) or at an \
-                  address. \"metadata version\" asks each node for the version of its ledger: they \
-                  are the same when all know the same policies. \"times = true\" adds how long each \
-                  took to answer; a node that does not within 1.5 s is taken for down.",
+        about: "Shows which nodes of the ledger answer.",
+        details: "\
+\"with\" tests only the nodes of a role (master, operator, query) or at an address. \"metadata \
+version\" requests the version of each node's ledger: nodes with the same version have the same \
+policies. \"times = true\" adds the response times; a node that does not answer within 1.5 s \
+counts as down.",
         examples: &[
             "test network",
             "test network with operator",

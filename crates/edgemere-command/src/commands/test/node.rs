@@ -15,7 +15,7 @@ impl Report for Node {
     const DECLARATION: &'static Declaration = &Declaration {
         name: "test node",
         usage: "test node [where format = FORMAT]",
-        about: "Tests that the node's services answer and that its ledger is sound.",
+        about: "Tests that the node's services answer and that its ledger is valid.",
         examples: &["test node"],
         ..Declaration::READ
     };

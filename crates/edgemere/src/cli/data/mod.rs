@@ -14,7 +14,7 @@ use crate::config::{Config, Entry, keys};
 use crate::failure::Failure;
 use crate::server;
 
-/// Check or repair the rows of a node that is not running
+/// Verify or repair the rows of a stopped node
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     #[command(effect = Effect::Read)]

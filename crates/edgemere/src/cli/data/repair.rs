@@ -4,25 +4,27 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use edgemere_command::Kind;
-use edgemere_engine::storage;
+use edgemere_storage::storage;
 
 use crate::config::{Config, DataKeys, Flags, keys};
 use crate::failure::Failure;
 use crate::terminal;
 
-/// Rebuild the list of Parquet files when fresh.redb is lost, damaged or older than they are
+/// Rebuild the manifest (fresh.redb) when it is lost, damaged or older than the Parquet files
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Rebuild rows/fresh.redb of a node that is not running, when it is lost, damaged or older than \
-                  the Parquet files beside it. Each file says itself what it is; of files with the same rows the \
-                  newest is taken. Rows that had not settled, views, rules of retention and keys of retries are \
-                  taken from the old fresh.redb, as far as it can be read; it is kept beside the new one.\n\n\
-                  It says what was found, and what cannot be recovered. When there is a backup that is as \
-                  new, \"edgemere restore\" is the better way.",
+    long_about = "Rebuild rows/fresh.redb of a stopped node when it is lost, damaged or older \
+                  than the Parquet files next to it. The footer of each Parquet file says which \
+                  rows it holds; of several files with the same rows the repair takes the \
+                  newest. Rows that were not flushed, views, retention rules and idempotency \
+                  keys come from the old fresh.redb, as far as it can be read; the old file is \
+                  saved next to the new one.\n\nThe command reports what it found and what \
+                  cannot be recovered. If you have a backup that is as recent, prefer \"edgemere \
+                  restore\".",
     after_help = "Examples:\n  edgemere data repair --dry-run\n  edgemere data repair --data /var/lib/plant-1"
 )]
 pub(crate) struct Repair {
-    /// Say what would be done, and change nothing
+    /// Report what would be done, and change nothing
     #[arg(long)]
     dry_run: bool,
 
@@ -52,8 +54,8 @@ fn said(report: &storage::Repair, dry_run: bool) -> String {
         (true, false) => "repaired",
     };
     let mut lines = vec![format!(
-        "{done}: tables {}, files {}, rows {} (of them {} that had not settled)",
-        report.tables, report.files, report.rows, report.fresh_rows
+        "{done}: tables {}, files {}, rows {} (of them {} that were in the memtable)",
+        report.tables, report.files, report.rows, report.memtable_rows
     )];
     lines.extend(report.found.iter().map(|found| format!("found: {found}")));
     lines.extend(report.missing.iter().map(|missing| format!("cannot be recovered: {missing}")));

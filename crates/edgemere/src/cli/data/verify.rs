@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use edgemere_command::Kind;
-use edgemere_engine::storage::{DamagedFile, Error, Options, Storage, Verification};
+use edgemere_storage::storage::{DamagedFile, Error, Options, Storage, Verification};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 
@@ -17,21 +17,22 @@ use crate::terminal::{self, grouped};
 /// How the bar looks.
 const BAR: &str = "verifying [{bar:24}] {percent:>3}%  {bytes} of {total_bytes}, {eta} left";
 
-/// Check every byte of the rows
+/// Compare every byte of the rows with its checksum
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Check every byte of the rows that a stopped node keeps: the manifest, the rows that \
-                  were not flushed yet, and all Parquet files, against their checksums. Files that are \
-                  damaged are marked, and files that were put back are taken again.\n\nExit codes: 0 \
-                  all is whole, 3 no such folder, 6 a node runs on it, 70 something is damaged.",
+    long_about = "Compare every byte of a stopped node's rows with their checksums: the \
+                  manifest, the rows that were not flushed, and all Parquet files. Damaged files \
+                  are marked as damaged, and files that were put back are used again.\n\nExit \
+                  codes: 0 nothing is damaged, 3 the folder does not exist, 6 a node is running \
+                  on it, 70 something is damaged.",
     after_help = "Examples:\n  edgemere data verify\n  edgemere data verify --data /var/lib/edgemere \
-                  --json\n  edgemere run 'test data'    the same on a node that runs"
+                  --json\n  edgemere run 'test data'    the same on a running node"
 )]
 pub(crate) struct Verify {
     #[command(flatten)]
     pub(super) keys: Flags<DataKeys>,
 
-    /// Print what was found as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }

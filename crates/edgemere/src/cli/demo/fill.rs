@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use edgemere_command::Kind;
-use edgemere_engine::ingest::Input;
+use edgemere_storage::decode::Input;
 use futures_util::future::{join_all, try_join_all};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use jiff::Timestamp;
 
-use super::network::{Network, Node};
+use super::network::{Network, Node, Stores};
 use super::progress::Progress;
 use super::readings::{Readings, devices_of};
 use super::sample::{DBMS, DEVICES, SITES, Table, policies};
@@ -42,11 +42,11 @@ const LEDGER_PAUSE: Duration = Duration::from_millis(20);
 pub(super) const ROWS_A_SECOND: usize = DEVICES.len();
 
 /// Makes the tables on every operator and tells the ledger of the sites and devices.
-pub(super) async fn describe(network: &Network) -> anyhow::Result<()> {
-    let tables = network.operators.iter().map(make_tables);
+pub(super) async fn describe(stores: &Stores) -> anyhow::Result<()> {
+    let tables = stores.operators.iter().map(make_tables);
     try_join_all(tables).await?;
-    for policy in SITES.iter().take(network.operators.len()).flat_map(policies) {
-        ask(&network.master.client, format!("blockchain push {policy}")).await?;
+    for policy in SITES.iter().take(stores.operators.len()).flat_map(policies) {
+        ask(&stores.master.client, format!("blockchain push {policy}")).await?;
     }
     Ok(())
 }
@@ -60,7 +60,7 @@ async fn make_tables(operator: &Node) -> anyhow::Result<()> {
 
 /// Waits until the query node knows which tables each operator holds.
 pub(super) async fn known_to_query(network: &Network) -> anyhow::Result<()> {
-    let wanted = network.operators.len() * Table::ALL.len();
+    let wanted = network.stores.operators.len() * Table::ALL.len();
     let start = Instant::now();
     loop {
         let command = format!("get data nodes where dbms = {DBMS} and format = mcp");
@@ -90,11 +90,11 @@ async fn ask(client: &Client, command: String) -> anyhow::Result<String> {
 
 /// Stores the readings until now at all operators, and says how many each of them has stored.
 pub(super) async fn load(
-    network: &Network,
+    stores: &Stores,
     readings: Readings,
     progress: &Progress,
 ) -> anyhow::Result<Vec<u64>> {
-    let operators = network.operators.iter().enumerate();
+    let operators = stores.operators.iter().enumerate();
     let loads = operators.map(|(site, operator)| load_site(operator, site, readings, progress));
     try_join_all(loads).await
 }
@@ -124,8 +124,8 @@ fn pieces(readings: Readings, site: usize, table: Table) -> impl Iterator<Item =
 }
 
 /// Sends the readings of each second, for ever.
-pub(super) async fn trickle(network: &Network, readings: Readings) {
-    let operators = network.operators.iter().enumerate();
+pub(super) async fn trickle(stores: &Stores, readings: Readings) {
+    let operators = stores.operators.iter().enumerate();
     join_all(operators.map(|(site, operator)| trickle_site(operator, site, readings))).await;
 }
 

@@ -44,7 +44,7 @@ pub(super) fn introduce(
     folder: &Path,
     answer: &Answer,
 ) -> anyhow::Result<()> {
-    let operators = network.operators.len();
+    let operators = network.stores.operators.len();
     terminal::say(&format!(
         "The network of \"{COMPANY}\" runs: {} nodes, each a process of its own.\n\n{}\n\
          {} rows were stored in {:.1} s, and {} new ones come each second. Data and logs are in {}.\n\n\
@@ -70,8 +70,8 @@ fn list(network: &Network, stored: &[u64]) -> String {
     let line = |node: &Node, what: &str| {
         format!("  {:8}  {what:40}  http://{}\n", node.name, node.place.http)
     };
-    let mut lines = line(&network.master, "master: keeps the ledger");
-    for (operator, stored) in network.operators.iter().zip(stored) {
+    let mut lines = line(&network.stores.master, "master: keeps the ledger");
+    for (operator, stored) in network.stores.operators.iter().zip(stored) {
         let (rows, tables) = (grouped(*stored), Table::ALL.len());
         lines.push_str(&line(operator, &format!("operator: {rows} rows in {tables} tables")));
     }

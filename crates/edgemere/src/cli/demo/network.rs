@@ -1,4 +1,5 @@
-//! The nodes of the demo: a master, operators and a query node, started and stopped in order. It
+//! The nodes of the demo: a master, operators and, when these have their rows, a query node; started and
+//! stopped in order. It
 //! knows how nodes are started, and nothing of what they hold.
 
 use std::path::{Path, PathBuf};
@@ -32,11 +33,17 @@ pub(super) struct Node {
     pub(super) client: Client,
 }
 
+/// The nodes that there are before anybody can ask: the ledger's, and those that hold rows.
+#[derive(Debug)]
+pub(super) struct Stores {
+    pub(super) master: Node,
+    pub(super) operators: Vec<Node>,
+}
+
 /// All of them.
 #[derive(Debug)]
 pub(super) struct Network {
-    pub(super) master: Node,
-    pub(super) operators: Vec<Node>,
+    pub(super) stores: Stores,
     pub(super) query: Node,
 }
 
@@ -68,35 +75,36 @@ impl Processes {
         Ok(Self { folder: folder.into(), args, all: Vec::new() })
     }
 
-    /// Starts the nodes, and waits until all are ready.
+    /// Starts the master and the operators, and waits until all are ready.
     pub(super) async fn start(
         &mut self,
         operators: usize,
         progress: &Progress,
-    ) -> anyhow::Result<Network> {
+    ) -> anyhow::Result<Stores> {
         progress.step("starting the master");
         let mut master = self.spawn("master", Role::Master, FREE, None)?;
         let place = master.ready().await;
         self.all.push(master);
         let master = node("master", place?)?;
         let address = master.place.network.to_string();
-        progress.step("starting the operators and the query node");
+        progress.step("starting the operators");
         let mut starting = Vec::new();
         for site in SITES.iter().take(operators) {
             starting.push(self.spawn(site.name, Role::Operator, FREE, Some(&address))?);
         }
-        let query = self.start_query(&address).await?;
         let mut operators = Vec::new();
         for mut process in starting {
             let place = process.ready().await;
             operators.push(node(&process.name, place?)?);
             self.all.push(process);
         }
-        Ok(Network { master, operators, query })
+        Ok(Stores { master, operators })
     }
 
     /// Starts the query node at its usual ports, or at any free ones when those are taken.
-    async fn start_query(&mut self, master: &str) -> anyhow::Result<Node> {
+    pub(super) async fn start_query(&mut self, stores: &Stores) -> anyhow::Result<Node> {
+        let master = stores.master.place.network.to_string();
+        let master = master.as_str();
         let mut process = self.spawn("query", Role::Query, USUAL, Some(master))?;
         let mut place = process.ready().await;
         if place.is_err() && process.has_ended_as(Kind::Unavailable) {

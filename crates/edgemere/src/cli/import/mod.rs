@@ -2,7 +2,7 @@
 //!
 //! 1. `target` says for every file how its rows are written and which table they are for. Nothing is
 //!    sent before all of them can be read.
-//! 2. `edgemere_engine::pieces` cuts a file into pieces, and `send` sends them.
+//! 2. `edgemere_storage::chunking` cuts a file into pieces, and `send` sends them.
 //! 3. `tally` counts what became of the rows, `progress` shows it.
 
 mod confined;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use edgemere_engine::pieces::{Cut, Error};
+use edgemere_storage::chunking::{ChunkOptions, Error};
 use tokio_util::sync::CancellationToken;
 
 pub(super) use self::confined::{FOLDER_VARIABLE, folder as import_folder};
@@ -35,31 +35,33 @@ use crate::terminal::{self, grouped};
 const PIECE_BYTES_MAX: usize = 8 << 20;
 
 /// The exit code when some rows were rejected.
-const PARTIAL: u8 = 1;
+pub(super) const PARTIAL: u8 = 1;
 
 /// Send the rows of files to a node
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Send the rows of files to a node: CSV with a header, JSON, NDJSON, or Parquet; all \
-                  but Parquet also compressed with gzip.\n\nA file is sent in pieces, and each is on \
-                  disk before the next is counted. A table that is not there is made; the types of \
-                  its columns come from the first piece, and are told. Rows that do not fit are told \
-                  with their row and line, and left out; with --infer a column of a CSV with values \
-                  of several sorts is text instead.\n\nWhat comes on stdin, or from a pipe with a \
-                  name, is sent every second. Ctrl-C and SIGTERM store what was read before the \
-                  import ends; a second Ctrl-C does not wait.\n\nA file is stored once: when an import stopped in \
-                  the middle, the same command goes on where it stopped, and pieces of the same \
-                  file that are stored already are not stored again. --again stores them again.\n\n\
-                  Exit codes: 0 all rows are stored, 1 some were rejected, 130 interrupted, 143 \
-                  terminated, and those of \"edgemere run\": 2 wrong input, as a file that is not there, 3 not \
-                  found, 4 denied, 5 conflict, 6 unavailable, 70 a fault of the program or the node.",
+    long_about = "Send the rows of files to a node: CSV with a header, JSON, NDJSON, or Parquet; \
+                  all but Parquet may be compressed with gzip.\n\nThe import sends a file in \
+                  chunks and counts a chunk once the node has stored it on disk. If the table \
+                  does not exist, the node creates it; the first chunk decides the column types, \
+                  and the import prints them. Rows that do not fit the columns are rejected and \
+                  listed with row and line; with --infer a CSV column with values of several \
+                  types becomes text instead.\n\nRows from stdin or a named pipe are sent every \
+                  second. Ctrl-C and SIGTERM store the rows that were read before the import \
+                  ends; a second Ctrl-C ends it at once.\n\nA file is stored once: when an \
+                  import was interrupted, the same command continues where it stopped and skips \
+                  the chunks that are already stored. --again stores them again.\n\nExit codes: \
+                  0 all rows are stored, 1 some were rejected, 130 interrupted, 143 terminated, \
+                  and those of \"edgemere run\": 2 wrong input, such as a missing file, 3 not \
+                  found, 4 denied, 5 conflict, 6 unavailable, 70 an internal error of the \
+                  program or the node.",
     after_help = "Examples:\n  edgemere import pumps.csv --dbms water\n  \
                   edgemere import 2026-*.parquet --dbms water --table pumps --jobs 4\n  \
                   edgemere import readings.ndjson.gz --dbms water --table readings --strict\n  \
                   mosquitto_sub -t pumps | edgemere import - --format ndjson --dbms water --table pumps"
 )]
 pub(crate) struct Import {
-    /// The files; - is what comes on stdin
+    /// The files; - reads stdin
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -67,46 +69,46 @@ pub(crate) struct Import {
     #[arg(long, value_name = "NAME")]
     dbms: String,
 
-    /// The table [default: each file's name without its extension]
+    /// The table [default: the file's name without its extension]
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
 
-    /// How the rows are written [default: what the file's extension says]
+    /// The format of the files [default: from the file's extension]
     #[arg(long, value_name = "FORMAT")]
     format: Option<FormatFlag>,
 
-    /// The most rows of a piece
+    /// How many rows a chunk has at most
     #[arg(long, value_name = "N", default_value = "20000")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     batch_rows: u32,
 
-    /// How many pieces are under way at once
+    /// How many chunks to send in parallel
     #[arg(long, value_name = "N", default_value = "2")]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=32))]
     jobs: u8,
 
-    /// Leave out so many rows at the start of each file
+    /// How many rows to skip at the start of each file
     #[arg(long, value_name = "N", default_value = "0")]
     skip_rows: u64,
 
-    /// Stop at the first piece that has a rejected row
+    /// Stop at the first chunk with a rejected row
     #[arg(long)]
     strict: bool,
 
-    /// Make a new column of a CSV text when some of its values are not of the sort of the others,
-    /// and say why, instead of rejecting their rows
+    /// Make a new CSV column text when some of its values have another type, and say why, instead of
+    /// rejecting their rows
     #[arg(long)]
     infer: bool,
 
-    /// Store also what an earlier import of the same file has stored
+    /// Store the rows again that an earlier import of the same file has stored
     #[arg(long)]
     again: bool,
 
-    /// How long to go on trying when the node is busy or does not answer
+    /// How long to retry when the node is busy or does not answer
     #[arg(long, value_name = "SECONDS", default_value = "60")]
     patience: u64,
 
-    /// Say only what went wrong
+    /// Print only problems
     #[arg(long, short)]
     quiet: bool,
 
@@ -209,7 +211,7 @@ impl Import {
             stop,
         };
         let rows_max = usize::try_from(self.batch_rows).unwrap_or(usize::MAX);
-        let cut = Cut { rows_max, bytes_max: PIECE_BYTES_MAX, skip: self.skip_rows };
+        let cut = ChunkOptions { rows_max, bytes_max: PIECE_BYTES_MAX, skip: self.skip_rows };
         let progress = Progress::new(&target.name(), target.bytes, self.quiet);
         sender.send(cut, tally, &progress).await?;
         drop(progress);

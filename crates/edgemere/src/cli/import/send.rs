@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use edgemere_engine::pieces::{Cut, Error, Live, Piece};
+use edgemere_storage::chunking::{Chunk, ChunkOptions, Error, Live};
 use futures_util::{Stream, StreamExt, stream};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -54,13 +54,13 @@ pub(super) enum Stopped {
     Asked,
 }
 
-type Answered = Result<(Piece, Stored), Stopped>;
+type Answered = Result<(Chunk, Stored), Stopped>;
 
 impl Sender<'_> {
     /// Sends all pieces. What became of the rows is in the tally, also when it stops early.
     pub(super) async fn send(
         &self,
-        cut: Cut,
+        cut: ChunkOptions,
         tally: &mut Tally,
         progress: &Progress,
     ) -> Result<(), Stopped> {
@@ -86,8 +86,8 @@ impl Sender<'_> {
     /// The pieces, read by a thread of their own that is never far ahead.
     fn pieces(
         &self,
-        cut: Cut,
-    ) -> Result<impl Stream<Item = Result<Piece, Error>> + use<>, Stopped> {
+        cut: ChunkOptions,
+    ) -> Result<impl Stream<Item = Result<Chunk, Error>> + use<>, Stopped> {
         let (sender, receiver) = mpsc::channel(1);
         let target = self.target.clone();
         let live = Live::every(LIVE_TIME);
@@ -123,7 +123,7 @@ impl Sender<'_> {
     }
 
     /// Sends a piece until there is an answer.
-    async fn send_piece(&self, piece: Result<Piece, Error>) -> Answered {
+    async fn send_piece(&self, piece: Result<Chunk, Error>) -> Answered {
         let mut piece = piece.map_err(Stopped::File)?;
         let key = piece.key(&self.salt);
         let upload = Upload {

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use edgemere_engine::pieces::Piece;
+use edgemere_storage::chunking::Chunk;
 
 use crate::client::{Column, Note, Rejected, Stored};
 use crate::terminal::grouped;
 
-/// How many rejected rows are told one by one.
+/// How many rejected rows are reported one by one.
 const REJECTED_SHOWN_MAX: usize = 20;
 
-/// How many characters of a rejected value are told.
+/// How many characters of a rejected value are reported.
 const VALUE_CHARS_MAX: usize = 60;
 
 /// Counts of one import.
@@ -32,7 +32,7 @@ pub(super) struct Tally {
 
 impl Tally {
     /// Counts what became of a piece, and returns what is to be told of rejected rows.
-    pub(super) fn add(&mut self, file: &str, piece: &Piece, stored: &Stored) -> Vec<String> {
+    pub(super) fn add(&mut self, file: &str, piece: &Chunk, stored: &Stored) -> Vec<String> {
         match stored.repeated {
             true => self.repeated += stored.stored,
             false => self.stored += stored.stored,
@@ -107,7 +107,7 @@ impl Tally {
 }
 
 /// Why a column is text, by the place in the file.
-fn note_line(file: &str, piece: &Piece, note: &Note) -> String {
+fn note_line(file: &str, piece: &Chunk, note: &Note) -> String {
     let (row, line) = piece.place(note.row);
     let line = line.map(|line| format!(" (line {line})")).unwrap_or_default();
     let value = shortened(&note.value.replace(['\n', '\r'], " "));
@@ -116,13 +116,16 @@ fn note_line(file: &str, piece: &Piece, note: &Note) -> String {
 
 /// The columns of a table that was made.
 pub(super) fn created_line(table: &str, stored: &Stored) -> Option<String> {
-    let column = |column: &Column| format!("{} {}", column.name, column.type_name);
+    let column = |Column { name, type_name, original_name }: &Column| match original_name {
+        Some(original) => format!("{name} {type_name} from \"{original}\""),
+        None => format!("{name} {type_name}"),
+    };
     let columns: Vec<_> = stored.created.iter().map(column).collect();
     (!columns.is_empty()).then(|| format!("created table {table} ({})", columns.join(", ")))
 }
 
 /// A rejected row, by its place in the file.
-fn rejected_line(file: &str, piece: &Piece, rejected: &Rejected) -> String {
+fn rejected_line(file: &str, piece: &Chunk, rejected: &Rejected) -> String {
     let (row, line) = piece.place(rejected.row);
     let line = line.map(|line| format!(" (line {line})")).unwrap_or_default();
     let column = rejected.column.as_ref().map(|column| format!(", column \"{column}\""));
@@ -141,11 +144,11 @@ fn shortened(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use edgemere_engine::ingest::Input;
+    use edgemere_storage::decode::Input;
 
-    fn piece(first_row: u64, lines: Vec<u64>) -> Piece {
+    fn piece(first_row: u64, lines: Vec<u64>) -> Chunk {
         let rows = lines.len();
-        Piece { input: Input::Csv, body: vec![], first_row, rows, lines, bytes_read: 0 }
+        Chunk { input: Input::Csv, body: vec![], first_row, rows, lines, bytes_read: 0 }
     }
 
     #[test]
@@ -176,7 +179,11 @@ mod tests {
 
     #[test]
     fn a_new_table_and_its_texts_are_told() {
-        let column = |name: &str, kind: &str| Column { name: name.into(), type_name: kind.into() };
+        let column = |name: &str, kind: &str| Column {
+            name: name.into(),
+            type_name: kind.into(),
+            original_name: None,
+        };
         let stored = Stored {
             stored: 3,
             created: vec![column("ts", "timestamp"), column("rpm", "varchar")],

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use edgemere_engine::pieces::{Cut, Error, Format, Live, Pieces};
+use edgemere_storage::chunking::{ChunkOptions, Chunks, Error, Format, Live};
 
 use super::confined;
 use crate::failure::Failure;
@@ -143,14 +143,14 @@ impl Target {
     }
 
     /// Its pieces; those of what comes over time as `live` says.
-    pub(super) fn pieces(&self, cut: Cut, live: &Live) -> Result<Pieces, Error> {
+    pub(super) fn pieces(&self, cut: ChunkOptions, live: &Live) -> Result<Chunks, Error> {
         let opened = self.opened.as_deref().and_then(confined::path_of);
         match opened.or_else(|| self.path.clone()) {
             Some(path) if self.is_live() => {
-                Pieces::of_live(move || File::open(path), self.format, cut, live)
+                Chunks::of_live(move || File::open(path), self.format, cut, live)
             }
-            Some(path) => Pieces::open(&path, self.format, cut),
-            None => Pieces::of_live(|| Ok(std::io::stdin()), self.format, cut, live),
+            Some(path) => Chunks::open(&path, self.format, cut),
+            None => Chunks::of_live(|| Ok(std::io::stdin()), self.format, cut, live),
         }
     }
 }

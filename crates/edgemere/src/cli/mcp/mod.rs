@@ -16,14 +16,14 @@ use crate::failure::Failure;
 use crate::server::{self, Options};
 use crate::terminal;
 
-/// Serve agents on stdin and stdout, as MCP clients start it
+/// Serve agents over MCP on stdin and stdout
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Serve agents on stdin and stdout, as MCP clients start it.\n\nThe node is inside of \
-                  this process, with the rows of its data folder, and stops when stdin ends. Its \
-                  HTTP and network ports are any free ones unless they are given.\n\nWith --node, a \
-                  node that runs elsewhere answers, which may be one of EdgeLake, and nothing is kept \
-                  here.",
+    long_about = "Serve agents on stdin and stdout; MCP clients start this command \
+                  themselves.\n\nThe process contains a node with the rows of its data folder, \
+                  and stops when stdin ends. Its HTTP and network ports are free ports unless \
+                  flags name them.\n\nWith --node, a running node answers the calls, of Edgemere \
+                  or of EdgeLake, and this process stores nothing.",
     after_help = "Examples:\n  edgemere mcp --data /var/lib/plant-1\n  edgemere mcp --tools tools.yaml\n  \
                   edgemere mcp --node http://127.0.0.1:32349\n  edgemere mcp install claude"
 )]

@@ -22,12 +22,13 @@ use crate::config::keys;
 
 /// Commands that run until they are stopped, ask a person, or write the files of other programs; what
 /// calls tools that may do anything; and what would show the lines of any file.
-const NOT_FOR_AGENTS: [&str; 10] = [
+const NOT_FOR_AGENTS: [&str; 11] = [
     "node",
     "demo",
     "shell",
     "mcp *",
     "completions",
+    "reference",
     "tools call",
     "tools validate",
     "backup",
@@ -57,7 +58,7 @@ const PREFIX: &str = "cli_";
 /// Serves, when `--serve` is the first argument, and gives the exit code.
 pub(crate) fn if_asked() -> Option<ExitCode> {
     let command = Cli::command();
-    let options = clap_serve::asked(&command, options())?;
+    let options = clap_serve::options_from_args(&command, options())?;
     let served = options.map(|options| {
         let options = run::handled(for_agents(options), None);
         clap_serve::serve_to_end(command, options)

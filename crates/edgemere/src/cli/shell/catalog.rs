@@ -15,7 +15,7 @@ use crate::client::{Client, Question};
 /// How old what is known may be before it is read again.
 const FRESH: Duration = Duration::from_secs(20);
 
-/// How long somebody who pressed Tab waits for what is not known yet.
+/// How long a person who pressed Tab waits for what is not known yet.
 const TAB_PATIENCE: Duration = Duration::from_millis(300);
 
 /// How long the node has to answer, and how long a statement waits for that.
@@ -97,17 +97,17 @@ impl Catalog {
         tables(&self.wait(&Wanted::Tables, PATIENCE), dbms)
     }
 
-    /// The databases, for somebody who types.
+    /// The databases, for a person who types.
     pub(super) fn databases_soon(&self) -> Vec<String> {
         databases(&self.wait(&Wanted::Tables, TAB_PATIENCE))
     }
 
-    /// The tables of a database, for somebody who types.
+    /// The tables of a database, for a person who types.
     pub(super) fn tables_soon(&self, dbms: &str) -> Vec<String> {
         tables(&self.wait(&Wanted::Tables, TAB_PATIENCE), dbms)
     }
 
-    /// The columns of a table, for somebody who types.
+    /// The columns of a table, for a person who types.
     pub(super) fn columns_soon(&self, dbms: &str, table: &str) -> Vec<String> {
         let name = (dbms.to_owned(), table.to_owned());
         if !self.tables_soon(dbms).iter().any(|known| known == table) {

@@ -41,23 +41,23 @@ pub(super) enum Reach {
 
 /// What `\?` says.
 pub(super) const HELP: &str = "\
-SQL ends with \";\" or an empty line; anything else is a command of the node: \"help\" lists those.
+SQL ends with \";\" or an empty line; any other line is a command for the node: \"help\" lists them.
 
-  use DB, \\c DB    choose a database
-  \\l               the databases
-  \\dt              the tables of the database
-  \\d TABLE         the columns of a table
-  \\more            the next rows of the last query
-  \\x [on|off]      each row as a block of lines
+  use DB, \\c DB    select a database
+  \\l               list the databases
+  \\dt              list the tables of the database
+  \\d TABLE         list the columns of a table
+  \\more            show the next rows of the last query
+  \\x [on|off]      show each row as a block of lines
   \\timing [on|off] show how long queries take
-  \\timeout SECONDS how long a query may take; 0 for as long as the node says
-  \\network         ask all operators as one database
-  \\local           ask this node alone
-  \\auto            ask this node, or the network when it has nothing of the database
-  \\subset [on|off] take the rows of the operators that answer when others do not
+  \\timeout SECONDS limit the time of a query; 0 for the limit of the node
+  \\network         query all operators as one database
+  \\local           query only the rows of this node
+  \\auto            query this node, or the network if it stores nothing of the database
+  \\subset [on|off] accept the rows of some operators when others do not answer
   \\q               leave; so do exit and Ctrl-D
 
-Ctrl-C cancels the query that runs. Tab completes.";
+Ctrl-C cancels the running query. Tab completes.";
 
 /// The names, for completion.
 pub(super) const NAMES: [&str; 16] = [

@@ -39,18 +39,20 @@ use crate::terminal;
 /// Type SQL and commands to a node, with completion and history
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Type SQL and commands to a node, with completion (Tab) and history. \"use DB\" chooses a \
-                  database; SQL ends with \";\" or an empty line. A node that has nothing of the database asks \
-                  the network. Anything else is a command of the node; one that begins with \"<\" goes on \
-                  over several lines until \">\". \"\\?\" lists the shell's own commands; \"exit\" or \
-                  Ctrl-D leaves.\n\nFrom a pipe, statements are read one after the other, and rows are \
-                  printed as CSV; the first that fails ends it with the exit code of its failure.",
+    long_about = "Type SQL and commands to a node, with completion (Tab) and history. \"use DB\" \
+                  selects a database; SQL ends with \";\" or an empty line. A query of a \
+                  database of which the node stores nothing goes to the network. Every other \
+                  line is a command for the node; a command that begins with \"<\" continues \
+                  over several lines until \">\". \"\\?\" lists the commands of the shell \
+                  itself; \"exit\" or Ctrl-D leaves.\n\nFrom a pipe, the shell runs the \
+                  statements in order and prints rows as CSV; it stops at the first failure, \
+                  with the exit code of that failure.",
     after_help = "Examples:\n  edgemere shell\n  edgemere shell --node 127.0.0.1:32149 --database water\n  \
                   edgemere shell < setup.txt\n  \
                   echo 'use water; select count(*) from pumps;' | edgemere shell"
 )]
 pub(crate) struct Shell {
-    /// The database to ask, as with "use"
+    /// The database to query, as with "use"
     #[arg(long, value_name = "DBMS")]
     database: Option<String>,
 
@@ -99,7 +101,7 @@ enum Next {
 }
 
 impl Session {
-    /// Talks to a person: what fails is told, and the next statement is asked for.
+    /// Talks to a person: what fails is reported, and the next statement is asked for.
     fn talk(mut self, node: &str) -> anyhow::Result<()> {
         let mut editor = Editor::new(self.catalog.clone()).context("cannot use the terminal")?;
         // From now on Ctrl-C ends no process: it clears a line, or cancels a query.
@@ -176,7 +178,7 @@ impl Session {
     /// Runs a statement of a pipe, whose line a failure names.
     fn run_at(&mut self, statement: &Statement) -> anyhow::Result<Next> {
         match self.run(&statement.text) {
-            // Whoever read has read enough.
+            // The reader has read enough.
             Err(error) if is_broken_pipe(&error) => Ok(Next::Leave),
             result => result.with_context(|| format!("line {}", statement.line)),
         }
@@ -239,7 +241,7 @@ impl Session {
         Ok(Next::More)
     }
 
-    /// Chooses a database. One that the node knows nothing of may come later, and is told.
+    /// Chooses a database. One that the node knows nothing of may come later, and is reported.
     fn choose(&mut self, dbms: &str) -> anyhow::Result<()> {
         let dbms = dbms.trim().trim_matches(['"', '\'']).to_lowercase();
         if dbms.is_empty() {

@@ -2,7 +2,7 @@
 //! SQL that is whole. Every other command is a line, or a block `< … >` of several.
 
 use edgemere_command::script;
-use edgemere_engine::sql;
+use edgemere_query::sql;
 
 /// Something to do, and the line where it begins.
 #[derive(Clone, Debug, PartialEq, Eq)]

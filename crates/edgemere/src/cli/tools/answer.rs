@@ -72,7 +72,7 @@ fn cell(value: &Value) -> String {
     }
 }
 
-/// What people are told beside the answer: how many rows, from whom, and where the rest is.
+/// What people see beside the answer: how many rows, from whom, and where the rest is.
 fn beside(structured: &Value, outcome: &Outcome) -> Vec<String> {
     let mut lines = Vec::new();
     let provenance = structured.get("provenance");

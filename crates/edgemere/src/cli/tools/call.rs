@@ -13,9 +13,9 @@ use crate::failure::Failure;
 /// Call a tool on a node, as an agent would
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Call a tool on a node, as an agent would, and print its answer: a table or text on a \
-                  terminal, in a pipe the JSON that an agent gets.\n\nThe node may be one of \
-                  EdgeLake, too. Exit codes are those of \"edgemere run\".",
+    long_about = "Call a tool on a node, as an agent would, and print its result: a table or \
+                  text on a terminal, and in a pipe the JSON that an agent gets.\n\nThe node may \
+                  be an EdgeLake node. Exit codes are those of \"edgemere run\".",
     after_help = "Examples:\n  edgemere tools call list_databases\n  \
                   edgemere tools call query --arg database=water --arg table=pumps --arg limit=5\n  \
                   edgemere tools call query --arg database=water --arg table=pumps \\\n    \
@@ -26,11 +26,11 @@ pub(crate) struct Call {
     /// The tool
     name: String,
 
-    /// An argument; a list has commas between its items, or is JSON
+    /// An argument; a list is JSON, or its items separated by commas
     #[arg(long = "arg", value_name = "KEY=VALUE", value_parser = arguments::pair)]
     args: Vec<(String, String)>,
 
-    /// All arguments as one JSON object; --arg counts over it
+    /// All arguments as one JSON object; --arg overrides it
     #[arg(long, value_name = "OBJECT")]
     json: Option<String>,
 
@@ -43,7 +43,7 @@ impl Call {
         let toolbox = toolbox(config)?;
         let tool = find(&toolbox, &self.name)?;
         let arguments = arguments::collect(tool, self.json.as_deref(), &self.args)?;
-        // What does not fit is told before a node is looked for.
+        // What does not fit is reported before a node is looked for.
         tool.bind(&arguments).map_err(|errors| {
             Failure::input(format!("the arguments do not fit:\n{errors}"))
                 .with_hint(format!("\"edgemere tools show {}\" tells what it takes", tool.name))

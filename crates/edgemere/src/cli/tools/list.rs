@@ -8,7 +8,7 @@ use super::toolbox;
 use crate::config::{Config, Flags, ToolKeys};
 use crate::terminal;
 
-/// List the tools: a table on a terminal, JSON in a pipe
+/// List the tools, as a table on a terminal and as JSON in a pipe
 #[derive(Debug, clap::Args)]
 pub(crate) struct List {
     #[command(flatten)]

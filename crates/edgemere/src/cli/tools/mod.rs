@@ -23,7 +23,7 @@ use crate::failure::Failure;
 use crate::remote;
 use crate::server::BadTools;
 
-/// Look at the tools that agents have, call them and check their files
+/// List, show, call and check the tools that agents can use
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     #[command(effect = Effect::Read)]

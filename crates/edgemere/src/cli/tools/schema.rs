@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use crate::terminal;
 
-/// Print the JSON Schema of files of tools, for editors
+/// Print the JSON Schema of tools files, for editors
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example, for editors with the YAML language server:\n  \
                         edgemere tools schema > tools.schema.json\n  and as the first line of \

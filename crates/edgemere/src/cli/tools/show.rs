@@ -9,7 +9,7 @@ use super::{arguments, find, source, toolbox};
 use crate::config::{Config, Flags, ToolKeys};
 use crate::terminal;
 
-/// Show a tool: what it is for, its arguments, how it is written and how it is called
+/// Show a tool: its description, arguments, definition and an example call
 #[derive(Debug, clap::Args)]
 pub(crate) struct Show {
     /// The tool

@@ -15,13 +15,13 @@ use crate::config::{CallKeys, Config, Flags};
 use crate::failure::Failure;
 use crate::terminal;
 
-/// Call every tool that only reads and needs no arguments, and tell which answer
+/// Call every tool that only reads and needs no arguments, and report which ones answer
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Call every tool that only reads and can be called without arguments, or with the \
-                  defaults and examples of its schema, and tell which of them answer: a table on a \
-                  terminal, JSON in a pipe.\n\nExit codes are those of \"edgemere run\"; when several \
-                  fail it is the first one's."
+    long_about = "Call every tool that only reads and can be called without arguments, or with \
+                  the defaults and examples of its schema, and report which of them answer: a \
+                  table on a terminal, JSON in a pipe.\n\nExit codes are those of \"edgemere \
+                  run\"; if several tools fail, it is that of the first."
 )]
 pub(crate) struct Test {
     #[command(flatten)]

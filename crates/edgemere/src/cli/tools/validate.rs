@@ -12,14 +12,14 @@ use crate::cli::signals::INTERRUPTED;
 use crate::failure::Failure;
 use crate::{config, remote, terminal};
 
-/// Check a file of tools, and tell everything that is wrong with it
+/// Check a tools file and report every problem
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Check a file of tools and those that it includes, and tell everything that is wrong \
-                  with them: each with its file, line and column and the next step. Nothing is \
-                  called.\n\nWith --node, SQL is also planned on a running node, where its tables are \
-                  there: that finds tables and columns that are spelled wrong.\n\nExit codes: 0 all is \
-                  right, 2 something is wrong, 6 the node does not answer.",
+    long_about = "Check a tools file and the files it includes, and report every problem with \
+                  its file, line and column and the next step. Nothing is called.\n\nWith \
+                  --node, a running node also plans the SQL of tools whose tables exist, which \
+                  finds misspelled tables and columns.\n\nExit codes: 0 the file is valid, 2 it \
+                  has problems, 6 the node does not answer.",
     after_help = "Examples:\n  edgemere tools validate tools.yaml\n  \
                   edgemere tools validate tools.yaml --node http://127.0.0.1:32349"
 )]
@@ -28,7 +28,7 @@ pub(crate) struct Validate {
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// Plan the SQL on this node, too
+    /// A node that plans the SQL as well
     #[arg(long, value_name = "URL")]
     node: Option<String>,
 }

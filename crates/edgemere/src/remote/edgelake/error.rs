@@ -5,7 +5,7 @@ use edgemere_tools::Failure;
 use reqwest::StatusCode;
 use serde_json::Value;
 
-/// How much is told of an answer that is none of EdgeLake's.
+/// How much is reported of an answer that is none of EdgeLake's.
 const STRANGE_CHARS_MAX: usize = 200;
 
 /// What went wrong; none when nothing did.

@@ -8,7 +8,7 @@
 //! 3. `guard` is the port's side: it answers a request without a good proof with 401 and a
 //!    challenge, which names the process and tells its clock, and with nothing else.
 //! 4. `reply` proves the answer: behind its body, so that streams are proved as well.
-//! 5. `caller` is the other side: it answers challenges, remembers them, and checks what it is told.
+//! 5. `caller` is the other side: it answers challenges, remembers them, and checks what it is reported.
 //!
 //! gRPC calls are streams in both directions: `grpc` says what of them is proved.
 //!

@@ -1,4 +1,4 @@
-//! Keeps other people's web pages out of the HTTP port: [`mcp_serve::Access`] says which hosts and
+//! Keeps other people's web pages out of the HTTP port: [`mcp_serve::AllowedOrigins`] says which hosts and
 //! origins are this node's own, for every route and method. The pages of listed origins may read what
 //! they are answered.
 
@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode
 use axum::response::Response;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Either, ready};
-use mcp_serve::Foreign;
+use mcp_serve::OriginError;
 use tower::Service;
 
 use super::rest::request_id;
@@ -75,7 +75,7 @@ where
     }
 }
 
-fn failure(Foreign { status, message }: Foreign) -> Failure {
+fn failure(OriginError { status, message }: OriginError) -> Failure {
     match status {
         StatusCode::BAD_REQUEST => Failure::bad_request(message, "send one Host: ADDRESS:PORT"),
         _ => Failure::foreign(message, ALLOW_HINT),

@@ -7,8 +7,8 @@ use axum::extract::{Path, State as Shared};
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use edgemere_command::ingest;
-use edgemere_engine::ingest::{Input, LeftOut, Mixed, Note, Rejected};
-use edgemere_engine::{Column, Put, Rows};
+use edgemere_storage::decode::{Input, LeftOut, Mixed, Note, Rejection};
+use edgemere_storage::{Column, Put, Rows};
 use serde_json::{Map, Value, json};
 
 use super::body;
@@ -22,7 +22,7 @@ use crate::server::state::State;
 const HEADERS_HINT: &str = "send the headers dbms and table, as in: curl -X PUT -H 'dbms: d' \
                             -H 'table: t' -H 'type: json' -d '[{\"a\": 1}]' ADDRESS";
 
-/// Under which rows are sent again by somebody who did not hear that they are stored.
+/// Under which rows are sent again by a client that did not hear that they are stored.
 const KEY_HEADER: &str = "idempotency-key";
 
 /// Whether a new column of a CSV is text when some of its values are of another sort than the others.
@@ -220,7 +220,7 @@ fn status(put: &Put) -> StatusCode {
 
 /// How many rows were stored, and which were not.
 fn report(put: &Put) -> Map<String, Value> {
-    let rejected = |rejected: &Rejected| {
+    let rejected = |rejected: &Rejection| {
         json!({
             "row": rejected.row,
             "column": rejected.column,
@@ -253,7 +253,12 @@ fn report(put: &Put) -> Map<String, Value> {
 
 /// The columns of a table that was made for the rows, or that has new ones since.
 fn columns(put: &Put) -> Option<(String, Value)> {
-    let column = |column: &Column| json!({ "name": column.name, "type": column.kind.sql() });
+    let column = |column: &Column| match &column.original {
+        Some(original) => {
+            json!({ "name": column.name, "type": column.kind.sql(), "original_name": original })
+        }
+        None => json!({ "name": column.name, "type": column.kind.sql() }),
+    };
     let columns = put.changed.as_ref()?.columns.iter().map(column).collect();
     Some((if put.is_new { "created" } else { "columns" }.into(), columns))
 }

@@ -13,15 +13,15 @@ pub(super) struct Figures(pub(super) Server);
 
 impl Collector for Figures {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let figures = self.0.figures();
+        let metrics = self.0.metrics();
         let counters = [
-            ("mcp_requests", "Requests of agents", figures.requests),
-            ("mcp_calls", "Calls of tools", figures.calls),
-            ("mcp_calls_failed", "Calls that ended with an error", figures.calls_failed),
-            ("mcp_calls_cancelled", "Calls that the client gave up", figures.calls_cancelled),
-            ("mcp_refused", "Requests that a limit refused", figures.refused_by_limit),
-            ("mcp_sessions_opened", "Sessions that were opened", figures.sessions_opened),
-            ("mcp_sessions_expired", "Sessions that nobody used", figures.sessions_expired),
+            ("mcp_requests", "Requests of agents", metrics.requests),
+            ("mcp_calls", "Calls of tools", metrics.calls),
+            ("mcp_calls_failed", "Calls that ended with an error", metrics.calls_failed),
+            ("mcp_calls_cancelled", "Calls that the client gave up", metrics.calls_cancelled),
+            ("mcp_refused", "Requests that a limit refused", metrics.refused_by_limit),
+            ("mcp_sessions_opened", "Sessions that were opened", metrics.sessions_opened),
+            ("mcp_sessions_expired", "Sessions that nobody used", metrics.sessions_expired),
         ];
         for (name, help, value) in counters {
             let counter = ConstCounter::new(value);
@@ -29,8 +29,8 @@ impl Collector for Figures {
             counter.encode(encoder)?;
         }
         let gauges = [
-            ("mcp_calls_open", "Calls that are under way", figures.calls_open),
-            ("mcp_sessions", "Sessions that are open", figures.sessions_open),
+            ("mcp_calls_open", "Calls that are under way", metrics.calls_open),
+            ("mcp_sessions", "Sessions that are open", metrics.sessions_open),
         ];
         for (name, help, value) in gauges {
             let gauge = ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX));

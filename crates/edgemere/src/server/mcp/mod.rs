@@ -21,7 +21,7 @@ use super::http::limit::limited;
 use super::http::{BoundedBodies, principal};
 use super::state::State;
 
-/// What agents are told of the server before they call anything, where the file of tools says nothing.
+/// What the server tells agents before they call anything, where the file of tools says nothing.
 const INSTRUCTIONS: &str = "\
 Edgemere is one SQL database over many machines; the data stays on them. Prefer aggregates and time \
 ranges to raw rows. Every answer says in provenance which nodes answered; complete: false means that \
@@ -36,7 +36,7 @@ const ICON: &str = concat!(
     "'2.5'/%3E%3Ccircle%20cx='24'%20cy='10'%20r='2.5'/%3E%3C/g%3E%3C/svg%3E"
 );
 
-/// What clients are told of the server.
+/// What clients read about the server.
 pub(crate) fn identity() -> Identity {
     Identity {
         title: Some("Edgemere".into()),
@@ -102,11 +102,11 @@ impl Mcp {
         Ok(())
     }
 
-    /// The routes. Other pages are kept out by the guard of the whole port, and here once more.
+    /// The routes. The guard of the whole port has checked `Host` and `Origin`.
     pub(super) fn router(&self, state: &Arc<State>) -> Router {
         let bodies = BoundedBodies::up_to(state, self.body_bytes_max);
         self.server
-            .router(state.pages.clone())
+            .router_without_origin_check()
             .layer(bodies)
             .layer(MapRequestLayer::new(known(agent(state))))
     }

@@ -11,7 +11,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use edgemere_command::{COMMAND_BYTES_MAX, Node, Principal, Request, Role, sync};
-use edgemere_engine::network::{Identity, Worker};
+use edgemere_query::distributed::{Identity, Worker};
 use serde::Deserialize;
 use tower::util::MapResponseLayer;
 
@@ -92,7 +92,7 @@ fn peer(state: &State) -> Principal {
     Principal::new("a node of the network", state.peer_access)
 }
 
-/// A failure as other nodes are told.
+/// A failure as other nodes are reported.
 fn refuse(failure: Failure, state: &State) -> Response {
     let node = state.node.settings().network.ip().to_string();
     failure.into_reply("post", &node, None)

@@ -6,10 +6,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use edgemere_command::{Access, Role, sync};
-use edgemere_engine::ingest::Input;
-use edgemere_engine::network::{Credentials, Operator, Part, Patience, Placement, Table};
-use edgemere_engine::sql::{Sql, Times};
-use edgemere_engine::{sql, storage};
+use edgemere_query::distributed::{ConnectTimeouts, Credentials, Operator, Shard, ShardMap, Table};
+use edgemere_query::sql;
+use edgemere_query::sql::{Sql, Times};
+use edgemere_storage::decode::Input;
+use edgemere_storage::storage;
 use tempfile::TempDir;
 
 use super::super::auth::NetworkKey;
@@ -45,6 +46,7 @@ fn options(data: &Path, network: SocketAddr, key: Option<String>) -> Options {
         body_memory: 1 << 30,
         storage: storage::Options::default(),
         limits: sql::Limits::default(),
+        jobs: edgemere_service::jobs::Limits::default(),
         ledger_age_max: std::time::Duration::from_secs(900),
     }
 }
@@ -79,11 +81,11 @@ impl All {
         let operators = vec![Operator { id, name: node.name(), address, ..Operator::default() }];
         let stored = node.engine().storage().table("plant", "pumps").unwrap();
         let schema = stored.schema().as_ref().clone();
-        Table { schema, parts: vec![Part { operators, rows: None }] }
+        Table { schema, parts: vec![Shard { operators, rows: None }] }
     }
 }
 
-impl Placement for All {
+impl ShardMap for All {
     fn databases(&self) -> Vec<String> {
         vec!["plant".into()]
     }
@@ -99,10 +101,10 @@ impl Placement for All {
 
 /// The SQL of another node, which has rows of its own.
 fn asks(folder: &TempDir, all: Arc<All>, key: Option<String>) -> Sql {
-    let (engine, _) = edgemere_engine::Engine::open(folder.path()).unwrap();
+    let (engine, _) = edgemere_query::Engine::open(folder.path()).unwrap();
     let key = key.map(|key| NetworkKey::parse(&key).unwrap());
     let credentials: Arc<dyn Credentials> = Arc::new(HttpPeers::new(key).unwrap());
-    engine.sql().on_network(all, credentials, Patience::default())
+    engine.sql().on_network(all, credentials, ConnectTimeouts::default())
 }
 
 async fn answer(sql: &Sql) -> Result<String, sql::Error> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::http::HeaderMap;
-use edgemere_engine::network::{Credentials, Operator};
+use edgemere_query::distributed::{Credentials, Operator};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use reqwest::{Method, header};

@@ -1,4 +1,4 @@
-//! Random choices that can be made again: the seed is told when a test begins.
+//! Random choices that can be made again: the seed is reported when a test begins.
 
 use std::hash::{BuildHasher, RandomState};
 

@@ -21,7 +21,7 @@ async fn before_a_query() {
     assert_eq!(statistics["Nodes"], 1, "{statistics}");
     let missing = statistics["Missing"].as_array().unwrap();
     assert!(missing.len() == 1 && missing[0].as_str().unwrap().contains("two"), "{statistics}");
-    // Where there is no place for it in the rows, it is told before them.
+    // Where there is no place for it in the rows, it is reported before them.
     for format in ["csv", "ndjson", "arrow", "json:list"] {
         let reply = net.sql(format, COUNT).header("subset", "true").send().await.unwrap();
         let missing = reply.headers()["edgemere-missing"].to_str().unwrap();
@@ -89,6 +89,10 @@ async fn after_a_query_and_back_again_several_times() {
     assert_eq!(status, 503, "{error}");
     let (status, none) = text(net.sql("json", COUNT).header("subset", "true")).await;
     assert_eq!(status, 503, "{none}");
+    // What was asked for already is not what helps.
+    let none: Value = serde_json::from_str(&none).unwrap();
+    let hint = none["hint"].as_str().unwrap();
+    assert!(hint.contains("start an operator") && !hint.contains("subset"), "{none}");
     net.two.start();
     net.one.start();
     net.is_whole().await;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use mcp_serve::{Call, Catalog, Fault, Outcome, Question, TaskSupport, Tool};
+use mcp_serve::{Call, Catalog, Fault, InputRequest, Outcome, TaskSupport, Tool};
 use serde_json::{Value, json};
 
 use super::{
-    asking::{field, name, one_text},
+    elicitation::{field, name, one_text},
     tool,
 };
 
@@ -40,18 +40,18 @@ pub(super) fn add(catalog: Catalog) -> Catalog {
         })
         .tool(background("confirm_delete", TaskSupport::Optional), |call: Call| async move {
             call.become_task();
-            let answer = call.ask("confirm", one_text("Delete it?", "confirm")).await?;
+            let answer = call.request_input("confirm", one_text("Delete it?", "confirm")).await?;
             Ok(Outcome::text(format!("Answered: {}", answer.value())))
         })
         .tool(background("multi_input", TaskSupport::Optional), |call: Call| async move {
             call.become_task();
-            let questions: [(&str, Question); 2] =
+            let questions: [(&str, InputRequest); 2] =
                 [("first", name("First name?")), ("second", name("Last name?"))];
-            let answers = call.ask_all(questions).await?;
+            let answers = call.request_inputs(questions).await?;
             Ok(Outcome::text(format!("{} answers", answers.len())))
         })
         .tool(background("test_tool_with_task", TaskSupport::Required), |call: Call| async move {
-            let answer = call.ask("user_name", name("What is your name?")).await?;
+            let answer = call.request_input("user_name", name("What is your name?")).await?;
             call.become_task();
             Ok(Outcome::text(format!("Hello, {}!", field(&answer, "name"))))
         })

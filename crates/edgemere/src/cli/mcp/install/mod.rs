@@ -28,10 +28,11 @@ use crate::terminal;
 /// Add Edgemere to an MCP client's configuration
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Add Edgemere to an MCP client's configuration, or bring its entry up to date. The rest of \
-                  the file stays as it is, comments too, and a copy of it is kept beside it.\n\nThe \
-                  client starts \"edgemere mcp\" with the data folder, or with --node for a node that \
-                  runs; with --http it connects to the running node itself.",
+    long_about = "Add Edgemere to an MCP client's configuration, or update its entry. The rest \
+                  of the file stays as it is, including comments, and the command saves a copy \
+                  of the old file next to it.\n\nThe client starts \"edgemere mcp\" with the \
+                  data folder, or with --node to use a running node; with --http it connects to \
+                  the running node itself.",
     after_help = "Examples:\n  edgemere mcp install claude\n  edgemere mcp install cursor --node \
                   http://127.0.0.1:32349\n  edgemere mcp install vscode --http\n  edgemere mcp \
                   install zed --print"
@@ -41,15 +42,15 @@ pub(crate) struct Install {
     #[arg(value_enum)]
     client: Client,
 
-    /// Only print what would be added
+    /// Print the entry and change nothing
     #[arg(long)]
     print: bool,
 
-    /// What the entry is called
+    /// The name of the entry
     #[arg(long, value_name = "NAME", default_value = "edgemere", value_parser = entry_name)]
     name: String,
 
-    /// Have the client connect to the running node, and start nothing
+    /// Let the client connect to the running node instead of starting a process
     #[arg(long)]
     http: bool,
 

@@ -8,7 +8,7 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, HeaderName, Request, Response};
 use axum::routing::{any, get};
 use axum::{Router, middleware};
-use edgemere_engine::network::Credentials;
+use edgemere_query::distributed::Credentials;
 use futures_util::StreamExt;
 use futures_util::stream;
 use hyper::body::Incoming;

@@ -73,6 +73,7 @@ mkdir "$folder/services" "$folder/app"
 start_services 0
 echo "   ok $(cat "$folder/listening")"
 cd "$folder/app"
+: >"$folder/said"
 "$golem" --allow write --serve=0 2>"$folder/said" &
 server=$!
 url=$(address "$folder/said" "$server")

@@ -77,6 +77,7 @@ cd "$folder/app"
 "$golem" component new rust shop:cart >/dev/null
 
 echo '-- the server starts'
+: >"$folder/said"
 "$golem" --serve=0 2>"$folder/said" &
 server=$!
 url=

@@ -37,7 +37,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "edgemere-command",
         &["edgemere-ledger", "edgemere-query", "edgemere-service", "edgemere-storage"],
     ),
-    ("edgemere-service", &["edgemere-query", "edgemere-storage"]),
+    ("edgemere-service", &["edgemere-ledger", "edgemere-query", "edgemere-storage"]),
     ("edgemere-query", &["edgemere-storage"]),
     ("edgemere-storage", &[]),
     ("edgemere-ledger", &[]),

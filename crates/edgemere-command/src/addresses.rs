@@ -6,10 +6,10 @@ use std::net::{Ipv6Addr, SocketAddr};
 
 use edgemere_ledger::{Condition, Kinds, Policy};
 
-use crate::declaration::Effect;
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::node::Role;
+use edgemere_service::Effect;
 
 /// How long a host's name may be.
 const HOST_BYTES_MAX: usize = 253;

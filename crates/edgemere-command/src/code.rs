@@ -1,5 +1,4 @@
-//! The codes under which EdgeLake's clients know failures, and which of them, and which kind, each
-//! refusal of the ledger is.
+//! The codes under which EdgeLake's clients know failures.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,11 +7,10 @@ use edgemere_ledger::Error as Ledger;
 use edgemere_query::Error as Engine;
 use edgemere_query::distributed::Error as Network;
 use edgemere_query::sql::Error as Sql;
+use edgemere_service::Error as Service;
 use edgemere_service::jobs::Error as Job;
 use edgemere_storage::Error as Rows;
 use edgemere_storage::storage::Error as Storage;
-
-use crate::error::Kind;
 
 /// EdgeLake's number and text of a failure. Its clients look at the number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,29 +81,23 @@ impl fmt::Display for Code {
     }
 }
 
-/// The kind of a refusal of the ledger.
-pub(crate) fn ledger_kind(error: &Ledger) -> Kind {
+/// The code of what the service reports.
+pub(crate) fn service_code(error: &Service) -> Code {
     match error {
-        Ledger::DuplicateId { .. }
-        | Ledger::NotUnique { .. }
-        | Ledger::Quota { .. }
-        | Ledger::OtherIdentity { .. }
-        | Ledger::Backwards { .. }
-        | Ledger::IsCopy { .. }
-        | Ledger::HistoryRefused { .. } => Kind::Conflict,
-        Ledger::NotSigned { .. } => Kind::Denied,
-        Ledger::NotFound { .. } | Ledger::MissingCluster { .. } => Kind::NotFound,
-        Ledger::Io { .. }
-        | Ledger::Locked { .. }
-        | Ledger::ReadOnly { .. }
-        | Ledger::BadPage { .. } => Kind::Unavailable,
-        Ledger::Corrupt { .. } | Ledger::Diverged { .. } => Kind::Internal,
-        _ => Kind::Input,
+        Service::Denied { .. } => Code::UNAUTHORIZED,
+        Service::Busy => Code::NO_RESOURCES,
+        Service::NotOperator => Code::NO_OPERATOR,
+        Service::SameContent { .. } => Code::DUPLICATE_FILE,
+        Service::Storage(error) => engine_code(error),
+        Service::Query(error) | Service::OnlyOnNetwork(error) => sql_code(error),
+        Service::Job(error) => job_code(error),
+        Service::NoCursor { .. } | Service::CursorDropped { .. } => Code::WRONG_JOB,
+        Service::Ledger(error) => ledger_code(error),
     }
 }
 
 /// The code of a refusal of the ledger.
-pub(crate) fn ledger_code(error: &Ledger) -> Code {
+fn ledger_code(error: &Ledger) -> Code {
     match error {
         Ledger::DuplicateId { .. } => Code::DUPLICATE_ID,
         Ledger::NotUnique { .. } => Code::NOT_UNIQUE,
@@ -121,29 +113,8 @@ pub(crate) fn ledger_code(error: &Ledger) -> Code {
     }
 }
 
-/// The kind of what is wrong with a query.
-pub(crate) fn sql_kind(error: &Sql) -> Kind {
-    match error {
-        Sql::UnknownDatabase { .. } | Sql::UnknownTable { .. } | Sql::UnknownColumn { .. } => {
-            Kind::NotFound
-        }
-        Sql::NotReadOnly { .. } => Kind::Denied,
-        Sql::Disconnected { .. } | Sql::View { .. } => Kind::Conflict,
-        Sql::TimeOut { .. }
-        | Sql::OutOfMemory(_)
-        | Sql::ShortOfMemory
-        | Sql::Cancelled
-        | Sql::Stopped
-        | Sql::Storage(_)
-        | Sql::Missing { .. } => Kind::Unavailable,
-        Sql::Fault(_) | Sql::Threads(_) | Sql::Spill(_) => Kind::Internal,
-        Sql::Network(error) => network_kind(error),
-        _ => Kind::Input,
-    }
-}
-
 /// The code of what is wrong with a query.
-pub(crate) fn sql_code(error: &Sql) -> Code {
+fn sql_code(error: &Sql) -> Code {
     match error {
         Sql::UnknownDatabase { .. } | Sql::UnknownTable { .. } => Code::NO_TABLE_METADATA,
         Sql::NotReadOnly { .. } => Code::SQL_NOT_SUPPORTED,
@@ -165,19 +136,6 @@ pub(crate) fn sql_code(error: &Sql) -> Code {
     }
 }
 
-/// The kind of what went wrong with an operator.
-fn network_kind(error: &Network) -> Kind {
-    match error {
-        Network::Denied { .. } => Kind::Denied,
-        Network::Version { .. } => Kind::Conflict,
-        Network::Failed { .. } => Kind::Input,
-        Network::NoOperator { .. } => Kind::NotFound,
-        Network::Another { .. } => Kind::Conflict,
-        Network::NoneLeft { first } => network_kind(first),
-        _ => Kind::Unavailable,
-    }
-}
-
 /// The code of what went wrong with an operator.
 fn network_code(error: &Network) -> Code {
     match error {
@@ -191,18 +149,8 @@ fn network_code(error: &Network) -> Code {
     }
 }
 
-/// The kind of what is wrong with a job.
-pub(crate) fn job_kind(error: &Job) -> Kind {
-    match error {
-        Job::Query(error) => sql_kind(error),
-        Job::Unknown { .. } => Kind::NotFound,
-        Job::Cancelled | Job::Forgotten => Kind::Conflict,
-        _ => Kind::Unavailable,
-    }
-}
-
 /// The code of what is wrong with a job.
-pub(crate) fn job_code(error: &Job) -> Code {
+fn job_code(error: &Job) -> Code {
     match error {
         Job::Query(error) => sql_code(error),
         Job::Unknown { .. } | Job::Forgotten => Code::WRONG_JOB,
@@ -213,38 +161,8 @@ pub(crate) fn job_code(error: &Job) -> Code {
     }
 }
 
-/// The kind of what kept rows from being stored, or tables from being changed.
-pub(crate) fn engine_kind(error: &Engine) -> Kind {
-    match error {
-        Engine::Storage(Rows::Ingest(_) | Rows::NoColumns) => Kind::Input,
-        Engine::Storage(Rows::Contended { .. }) => Kind::Unavailable,
-        Engine::Storage(Rows::Storage(error)) => storage_kind(error),
-        Engine::Sql(error) => sql_kind(error),
-    }
-}
-
-fn storage_kind(error: &Storage) -> Kind {
-    match error {
-        Storage::Name { .. }
-        | Storage::Columns { .. }
-        | Storage::Value { .. }
-        | Storage::TooLarge { .. } => Kind::Input,
-        Storage::NotFound { .. } | Storage::NoDatabase { .. } | Storage::NoView { .. } => {
-            Kind::NotFound
-        }
-        Storage::Conflict { .. }
-        | Storage::KeyReused { .. }
-        | Storage::Older { .. }
-        | Storage::Taken { .. }
-        | Storage::Disconnected { .. }
-        | Storage::Connected { .. } => Kind::Conflict,
-        Storage::Damaged { .. } => Kind::Internal,
-        _ => Kind::Unavailable,
-    }
-}
-
 /// The code of what kept rows from being stored, or tables from being changed.
-pub(crate) fn engine_code(error: &Engine) -> Code {
+fn engine_code(error: &Engine) -> Code {
     match error {
         Engine::Sql(error) => sql_code(error),
         Engine::Storage(Rows::Storage(error)) => match error {

@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use edgemere_service::Effect;
+
 use crate::format::Format;
 
 /// All that is known of a command without running it.
@@ -68,30 +70,6 @@ pub(crate) fn keywords(name: &str) -> impl Iterator<Item = &str> {
 /// Whether a command's name has nothing but words that are written as they stand.
 pub(crate) fn is_all_keywords(name: &str) -> bool {
     keywords(name).count() == name.split(' ').count()
-}
-
-/// What a command does to the node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Effect {
-    /// It changes nothing.
-    Read,
-    /// It adds or changes.
-    Write,
-    /// It takes away, or stops the node.
-    Destructive,
-    /// It shows what must not be shown.
-    Secret,
-}
-
-impl fmt::Display for Effect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Destructive => "destroy",
-            Self::Secret => "see secrets",
-        })
-    }
 }
 
 /// The REST method that a command is sent with.

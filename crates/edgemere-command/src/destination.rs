@@ -378,7 +378,7 @@ fn name_of(node: &Node, address: &str) -> String {
 
 /// Whether another node would say the same, so that its silence is no excuse.
 fn is_callers_fault(error: &Error) -> bool {
-    use crate::error::Kind;
+    use edgemere_service::Kind;
     matches!(error.kind(), Kind::Input | Kind::Denied | Kind::Conflict | Kind::NotFound)
 }
 

@@ -20,9 +20,9 @@ use crate::language::script;
 use crate::node::Node;
 use crate::peers::TIMEOUT;
 use crate::placement::{Places, is_elsewhere};
-use crate::principal::Principal;
 use crate::reply::{Body, Reply};
 use crate::variables::{RequestVariables, Scope};
+use edgemere_service::Principal;
 
 /// How long a command's text may be.
 pub const COMMAND_BYTES_MAX: usize = 4 << 20;
@@ -251,7 +251,7 @@ async fn run(
     let reply = match request.destination.as_deref().map(Destination::from_text).transpose()? {
         None => command.run(&context).await?,
         Some(destination) => {
-            request.principal.check(declaration, command.effect())?;
+            request.principal.authorize(declaration.name, command.effect())?;
             destination.run(command, &context, delivery).await?
         }
     };

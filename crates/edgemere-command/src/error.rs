@@ -1,22 +1,16 @@
-//! What can go wrong with a command, and the one classification that decides everything outside:
-//! the process's exit code, the HTTP status and what an agent is reported.
+//! What can go wrong with a command: what is wrong with its text, and whatever the service reports.
 
 mod door;
 mod hint;
-mod kind;
 
 use std::ops::Range;
 use std::time::Duration;
 
+use edgemere_service::Kind;
 use serde_json::{Map, Value, json};
 
 pub use self::door::{Door, Hint};
-pub use self::kind::Kind;
-use crate::code::{
-    Code, engine_code, engine_kind, job_code, job_kind, ledger_code, ledger_kind, sql_code,
-    sql_kind,
-};
-use crate::declaration::Effect;
+use crate::code::{Code, service_code};
 
 /// A place in a command's text, in characters.
 pub type Span = Range<usize>;
@@ -26,7 +20,6 @@ pub const INTERNAL_MESSAGE: &str = "internal error; the node's log has the detai
 
 /// Why a command was not carried out.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum Error {
     /// The text is not a command: something else was expected at a place in it.
     #[error("expected {expected}, found {found}")]
@@ -87,16 +80,6 @@ pub enum Error {
     WrongMethod {
         /// The command.
         command: &'static str,
-    },
-    /// The principal has not the permission.
-    #[error("{principal} may not run \"{command}\": it needs the permission to {effect}")]
-    Denied {
-        /// Who asked.
-        principal: String,
-        /// The command.
-        command: &'static str,
-        /// The effect that is not permitted.
-        effect: Effect,
     },
     /// A variable holds a secret, which no command shows or uses.
     #[error("\"!{name}\" is a secret, or made of one: it is not shown")]
@@ -173,18 +156,6 @@ pub enum Error {
         /// The number.
         id: u64,
     },
-    /// No such cursor, or not any more.
-    #[error("there is no cursor \"{cursor}\" any more, or it is not yours")]
-    NoCursor {
-        /// The cursor.
-        cursor: String,
-    },
-    /// The rows that were left under a cursor could not be kept until a client wanted them.
-    #[error("the rows that were left could not be kept")]
-    CursorDropped {
-        /// Why not.
-        source: edgemere_service::jobs::Error,
-    },
     /// No such result, or not any more.
     #[error("there is no result \"{id}\" any more, or it is not yours")]
     NoResult {
@@ -199,9 +170,6 @@ pub enum Error {
         /// The next step.
         hint: Option<String>,
     },
-    /// The ledger refused.
-    #[error(transparent)]
-    Ledger(#[from] edgemere_ledger::Error),
     /// A table's policy does not define a table.
     #[error("the policy of table \"{table}\" does not define its columns")]
     BadTable {
@@ -210,34 +178,9 @@ pub enum Error {
         /// Why.
         source: edgemere_query::DefinitionError,
     },
-    /// The node holds no rows.
-    #[error("this node is not an operator, which holds rows; nothing was stored")]
-    NotOperator,
-    /// The same content was put into the same table before.
-    #[error(
-        "the same content was stored in \"{table}\" before ({rows} rows, hash {hash}); nothing was \
-         stored"
-    )]
-    SameContent {
-        /// The table, with its database.
-        table: String,
-        /// How many rows were stored then.
-        rows: usize,
-        /// The content's hash.
-        hash: String,
-    },
-    /// Rows could not be stored.
+    /// The service refused, or failed.
     #[error(transparent)]
-    Engine(#[from] edgemere_query::Error),
-    /// A query was refused, or failed.
-    #[error(transparent)]
-    Sql(#[from] edgemere_query::sql::Error),
-    /// A query cannot be asked of this node, and could be asked of the network.
-    #[error("{0} on this node")]
-    OnNetwork(edgemere_query::sql::Error),
-    /// A job was refused, or has no rows.
-    #[error(transparent)]
-    Job(#[from] edgemere_service::jobs::Error),
+    Service(#[from] edgemere_service::Error),
     /// The text names no node to send a command to.
     #[error("cannot tell which nodes \"{destination}\" are")]
     NoDestination {
@@ -354,11 +297,25 @@ pub enum Error {
     },
 }
 
-impl From<edgemere_storage::storage::Error> for Error {
-    fn from(error: edgemere_storage::storage::Error) -> Self {
-        Self::Engine(error.into())
-    }
+/// What the crates below the service report comes as the service's error.
+macro_rules! through_service {
+    ($($error:ty),* $(,)?) => {$(
+        impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                Self::Service(error.into())
+            }
+        }
+    )*};
 }
+
+through_service!(
+    edgemere_ledger::Error,
+    edgemere_query::Error,
+    edgemere_query::sql::Error,
+    edgemere_service::jobs::Error,
+    edgemere_storage::Error,
+    edgemere_storage::storage::Error,
+);
 
 impl Error {
     /// What kind of failure it is.
@@ -381,28 +338,20 @@ impl Error {
             | Self::UnknownOperator { .. }
             | Self::NoPartition { .. }
             | Self::NoQuery { .. }
-            | Self::NoCursor { .. }
-            | Self::CursorDropped { .. }
             | Self::NoResult { .. }
             | Self::NoHelp { .. } => Kind::NotFound,
-            Self::Denied { .. }
-            | Self::Secret { .. }
-            | Self::UnknownAddress { .. }
-            | Self::PeerDenied { .. } => Kind::Denied,
+            Self::Secret { .. } | Self::UnknownAddress { .. } | Self::PeerDenied { .. } => {
+                Kind::Denied
+            }
             Self::NameTaken { .. }
             | Self::PeerVersion { .. }
             | Self::NotMaster { .. }
             | Self::NoMaster
-            | Self::BadTable { .. }
-            | Self::NotOperator
-            | Self::SameContent { .. } => Kind::Conflict,
+            | Self::BadTable { .. } => Kind::Conflict,
             Self::PeerUnreachable { .. } | Self::PeerTimeout { .. } => Kind::Unavailable,
             Self::PeerFailed { kind, .. } | Self::File { kind, .. } => *kind,
             Self::ScriptLine { source, .. } => source.kind(),
-            Self::Ledger(error) => ledger_kind(error),
-            Self::Sql(error) | Self::OnNetwork(error) => sql_kind(error),
-            Self::Job(error) => job_kind(error),
-            Self::Engine(error) => engine_kind(error),
+            Self::Service(error) => error.kind(),
             Self::Internal { .. } => Kind::Internal,
         }
     }
@@ -418,30 +367,21 @@ impl Error {
             Self::UnknownCommand { .. } | Self::NoHelp { .. } => Code::UNRECOGNIZED,
             Self::BadValue { .. } => Code::WRONG_VALUE,
             Self::WrongMethod { .. } => Code::WRONG_METHOD,
-            Self::Denied { .. }
-            | Self::Secret { .. }
-            | Self::UnknownAddress { .. }
-            | Self::PeerDenied { .. } => Code::UNAUTHORIZED,
+            Self::Secret { .. } | Self::UnknownAddress { .. } | Self::PeerDenied { .. } => {
+                Code::UNAUTHORIZED
+            }
             Self::NameTaken { .. } => Code::NOT_UNIQUE,
             Self::PeerVersion { .. } => Code::PEER_REFUSED,
             Self::UnknownVariable { .. } => Code::UNINITIALIZED,
             Self::UnknownTable { .. } => Code::TABLE_NOT_DECLARED,
-            Self::Ledger(error) => ledger_code(error),
-            Self::Sql(error) | Self::OnNetwork(error) => sql_code(error),
-            Self::Job(error) => job_code(error),
-            Self::NotOperator => Code::NO_OPERATOR,
-            Self::SameContent { .. } => Code::DUPLICATE_FILE,
-            Self::Engine(error) => engine_code(error),
+            Self::Service(error) => service_code(error),
             Self::BadTable { .. } | Self::Columns { .. } => Code::TABLE_STRUCTURE,
             Self::UnknownDatabase { .. } => Code::WRONG_DBMS,
             Self::UnknownOperator { .. } => Code::NO_POLICY,
             Self::NoMaster => Code::NO_LEDGER_TABLE,
             Self::ExternalDatabase { .. } => Code::WRONG_DBMS_TYPE,
             Self::NoPartition { .. } => Code::NO_PARTITION,
-            Self::NoQuery { .. }
-            | Self::NoCursor { .. }
-            | Self::CursorDropped { .. }
-            | Self::NoResult { .. } => Code::WRONG_JOB,
+            Self::NoQuery { .. } | Self::NoResult { .. } => Code::WRONG_JOB,
             Self::NoDestination { .. } => Code::NO_DESTINATION,
             Self::NotMaster { .. } => Code::NO_LEDGER_TABLE,
             Self::PeerUnreachable { .. } => Code::PEER_REFUSED,
@@ -458,9 +398,7 @@ impl Error {
     /// while.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::Engine(error) => error.retry_after(),
-            Self::Sql(error) | Self::OnNetwork(error) => error.retry_after(),
-            Self::Job(edgemere_service::jobs::Error::Query(error)) => error.retry_after(),
+            Self::Service(error) => error.retry_after(),
             Self::ScriptLine { source, .. } => source.retry_after(),
             _ => None,
         }
@@ -469,10 +407,7 @@ impl Error {
     /// The HTTP status of a reply that tells it: that of its kind, or a closer one.
     pub fn http_status(&self) -> u16 {
         match self {
-            Self::Engine(error) if error.retry_after().is_some() => 429,
-            Self::Engine(error) if error.is_disk_full() => 507,
-            Self::Job(error) if error.is_full() => 507,
-            Self::Job(_) if self.kind() == Kind::Conflict => 410,
+            Self::Service(error) => error.http_status(),
             Self::ScriptLine { source, .. } => source.http_status(),
             _ => self.kind().http_status(),
         }

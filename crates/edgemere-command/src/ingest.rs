@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use edgemere_query::Error as StoreError;
+use edgemere_service::Error as ServiceError;
 use edgemere_storage::chunking;
 use edgemere_storage::decode::{Input, Mixed};
 use edgemere_storage::storage::Error::KeyReused;
@@ -30,7 +32,7 @@ pub async fn put(
 /// Stores rows as [`put`] does, and those with a key only once.
 pub async fn put_rows(node: &Arc<Node>, rows: Rows<'_>) -> Result<Put, Error> {
     if !node.has_role(Role::Operator) {
-        return Err(Error::NotOperator);
+        return Err(ServiceError::NotOperator.into());
     }
     let (dbms, table) = (plain(rows.dbms), plain(rows.table));
     let rows = Rows { dbms: &dbms, table: &table, ..rows };
@@ -54,14 +56,16 @@ pub async fn put_file(
     let (dbms, table, key, strict) = (dbms.as_str(), table.as_str(), Some(key.as_str()), false);
     let rows = Rows { dbms, table, input, bytes, key, mixed, strict };
     // EdgeLake's hash leaves some bytes out, as spaces: what has the same is the same.
-    let same =
-        |rows| Error::SameContent { table: format!("{dbms}.{table}"), rows, hash: hash.clone() };
+    let same = |rows| ServiceError::SameContent {
+        table: format!("{dbms}.{table}"),
+        rows,
+        hash: hash.clone(),
+    };
     match put_rows(node, rows).await {
-        Ok(put) if put.repeated => Err(same(put.stored)),
-        Err(Error::Engine(edgemere_query::Error::Storage(NotStored::Storage(KeyReused {
-            rows,
-            ..
-        })))) => Err(same(usize::try_from(rows).unwrap_or(usize::MAX))),
+        Ok(put) if put.repeated => Err(same(put.stored).into()),
+        Err(Error::Service(ServiceError::Storage(StoreError::Storage(NotStored::Storage(
+            KeyReused { rows, .. },
+        ))))) => Err(same(usize::try_from(rows).unwrap_or(usize::MAX)).into()),
         put => Ok((put?, hash)),
     }
 }

@@ -19,8 +19,8 @@ use crate::format::source::Source;
 use crate::format::{Rendered, render};
 use crate::node::Node;
 use crate::placement::is_elsewhere;
-use crate::principal::Principal;
 use crate::reply::Reply;
+use edgemere_service::Principal;
 
 /// A query that is to be a job.
 #[derive(Clone, Debug)]

@@ -32,7 +32,6 @@ pub mod near;
 mod node;
 mod peers;
 mod placement;
-mod principal;
 mod reply;
 pub mod results;
 pub mod sync;
@@ -40,14 +39,14 @@ mod variables;
 
 pub use code::Code;
 pub use commands::{Command, Series, declarations, query_command, series_command};
-pub use declaration::{Declaration, Effect, Method};
+pub use declaration::{Declaration, Method};
 pub use dispatch::{COMMAND_BYTES_MAX, CommandText, Outcome, Request, execute, parse};
-pub use error::{Door, Error, Hint, INTERNAL_MESSAGE, Kind, Span};
+pub use edgemere_service::{Access, Effect, Kind, Principal};
+pub use error::{Door, Error, Hint, INTERNAL_MESSAGE, Span};
 pub use format::{Content, Format, Media, Rendered, Sources};
 pub use language::{script, template};
 pub use node::{Details, Node, Process, Role, Settings};
 pub use peers::{Peers, Published};
-pub use principal::{Access, Principal};
 pub use variables::is_secret_name;
 
 /// What is known of operators while they answer.

@@ -342,10 +342,15 @@ impl Node {
     }
 
     /// Reads or changes the ledger where waiting for the disk holds up nobody else.
-    pub(crate) async fn change_ledger<T: Send + 'static>(
+    pub(crate) async fn change_ledger<T, E>(
         &self,
-        change: impl FnOnce(&Ledger) -> Result<T, edgemere_ledger::Error> + Send + 'static,
-    ) -> Result<T, Error> {
+        change: impl FnOnce(&Ledger) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        E: Send + 'static,
+        Error: From<E>,
+    {
         let ledger = self.ledger().clone();
         let changed = tokio::task::spawn_blocking(move || change(&ledger)).await;
         let failed = |error| Error::Internal { what: "the ledger's thread failed", source: error };

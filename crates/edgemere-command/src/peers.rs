@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 
 use crate::error::Error;
 use crate::format::Rendered;
-use crate::principal::{Access, Principal};
+use edgemere_service::{Access, Principal};
 
 /// How long a node has to answer when nobody says otherwise.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);

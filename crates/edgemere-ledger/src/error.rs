@@ -7,7 +7,6 @@ use crate::policy::{DEPTH_MAX, POLICY_BYTES_MAX};
 
 /// An error of the ledger.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum Error {
     /// The value is not an object with exactly one root key that holds an object.
     #[error("a policy is an object with one root key that holds an object: {reason}")]

@@ -3,11 +3,12 @@
 use std::fmt;
 
 use super::Declared;
-use crate::declaration::{Declaration, Effect};
+use crate::declaration::Declaration;
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::language::cursor::Cursor;
 use crate::reply::Reply;
+use edgemere_service::Effect;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {

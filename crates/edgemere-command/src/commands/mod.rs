@@ -40,7 +40,7 @@ pub(crate) use self::query::told::{milliseconds, operators_json};
 use self::report::Plain;
 pub use self::sql::query_command;
 pub use self::sql::series::{Series, series_command};
-use crate::declaration::{Declaration, Effect, is_all_keywords, keywords};
+use crate::declaration::{Declaration, is_all_keywords, keywords};
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::foreign::AskedQuery;
@@ -50,6 +50,7 @@ use crate::language::lexer::Token;
 use crate::language::options::Output;
 use crate::near;
 use crate::reply::Reply;
+use edgemere_service::Effect;
 
 /// What every command's file says of its command.
 trait Declared: Sized {
@@ -76,7 +77,9 @@ trait Declared: Sized {
     /// Refuses what the caller may not do, where that can be known better on this node than from the
     /// text. Nothing has been done before.
     fn check(&self, context: &Context<'_>) -> impl Future<Output = Result<(), Error>> + Send {
-        std::future::ready(context.principal.check(Self::DECLARATION, self.effect()))
+        std::future::ready(
+            context.principal.authorize(Self::DECLARATION.name, self.effect()).map_err(Error::from),
+        )
     }
 
     /// Whether it answers with rows.
@@ -362,7 +365,7 @@ impl Command {
         &self,
         context: &Context<'_>,
     ) -> Result<Option<Vec<ResultColumn>>, Error> {
-        context.principal.check(self.declaration(), self.effect())?;
+        context.principal.authorize(self.declaration().name, self.effect())?;
         self.0.columns(context).await
     }
 

@@ -3,12 +3,13 @@
 use std::fmt;
 
 use super::Declared;
-use crate::declaration::{Declaration, Effect};
+use crate::declaration::Declaration;
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::language::cursor::Cursor;
 use crate::language::term::Term;
 use crate::reply::Reply;
+use edgemere_service::Effect;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Print(Vec<Term>);

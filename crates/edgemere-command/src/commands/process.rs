@@ -7,14 +7,16 @@ use futures_util::future::BoxFuture;
 
 use super::exit::Exit;
 use super::{Any, Command, Declared};
-use crate::declaration::{Declaration, Effect};
+use crate::declaration::Declaration;
 use crate::dispatch::Context;
-use crate::error::{Error, Kind};
+use crate::error::Error;
 use crate::format::render;
 use crate::language::cursor::Cursor;
 use crate::language::script;
 use crate::language::term::Term;
 use crate::reply::Reply;
+use edgemere_service::Effect;
+use edgemere_service::Kind;
 
 /// How large a script may be.
 const SCRIPT_BYTES_MAX: u64 = 1 << 20;
@@ -100,9 +102,15 @@ fn check_script<'a>(
                 Any::Process(Process(inner)) => match inner.literal() {
                     Some(inner) => check_script(context, inner.to_owned(), depth + 1).await,
                     // Which one it is depends on what the script does before.
-                    None => context.principal.check(command.declaration(), command.effect()),
+                    None => context
+                        .principal
+                        .authorize(command.declaration().name, command.effect())
+                        .map_err(Error::from),
                 },
-                _ => context.principal.check(command.declaration(), command.effect()),
+                _ => context
+                    .principal
+                    .authorize(command.declaration().name, command.effect())
+                    .map_err(Error::from),
             };
             checked.map_err(|error| in_line(&file, line.number, error))?;
         }

@@ -18,7 +18,7 @@ use edgemere_query::sql::{
 use self::extend::Column;
 pub(crate) use self::looks::{Looks, ask};
 use super::{Any, Command, Declared};
-use crate::declaration::{Declaration, Effect};
+use crate::declaration::Declaration;
 use crate::destination::Destination;
 use crate::dispatch::Context;
 use crate::error::Error;
@@ -33,6 +33,7 @@ use crate::language::term::Term;
 use crate::placement::Places;
 use crate::reply::Reply;
 use crate::sql_command;
+use edgemere_service::Effect;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sql {
@@ -267,7 +268,7 @@ impl Sql {
             None => places.databases().contains(dbms),
         };
         match is_there && !context.on_network {
-            true => Error::OnNetwork(source),
+            true => edgemere_service::Error::OnlyOnNetwork(source).into(),
             false => source.into(),
         }
     }

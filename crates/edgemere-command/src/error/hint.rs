@@ -2,11 +2,10 @@
 
 use edgemere_query::distributed;
 use edgemere_query::sql::Error as SqlError;
-use edgemere_service::jobs;
+use edgemere_service::{self as service, Effect, jobs};
 use edgemere_storage::{Error as NotStored, storage};
 
 use super::{Error, Hint};
-use crate::declaration::Effect;
 
 const ONLY_NODES: &str = "\"test network\" lists the nodes; only an admin reaches other addresses";
 
@@ -21,13 +20,7 @@ impl Error {
             Self::NotMaster { master: Some(master) } => {
                 Some(Hint::SendToMaster { master: master.clone() })
             }
-            Self::OnNetwork(_) => Some(Hint::AskNetwork),
-            Self::Sql(error) => of_sql(error),
-            Self::Job(jobs::Error::Query(error)) => of_sql(error),
-            Self::Engine(edgemere_query::Error::Storage(NotStored::Storage(error))) => {
-                of_storage(error)
-            }
-            Self::Engine(edgemere_query::Error::Sql(error)) => of_sql(error),
+            Self::Service(error) => of_service(error),
             Self::ScriptLine { source, .. } => source.hint(),
             _ => self.text().map(Hint::from),
         }
@@ -53,18 +46,12 @@ impl Error {
             Self::Secret { .. } => Some("a node shows secrets to nobody".into()),
             Self::UnknownAddress { .. } => Some(ONLY_NODES.into()),
             Self::NotAssignment { .. } => Some(ONLY_VARIABLES.into()),
-            Self::Denied { effect: Effect::Secret, .. } => {
-                Some("a node shows secrets to nobody".into())
-            }
-            Self::Denied { .. } => {
-                Some("ask an admin, or start the node with another --access".into())
-            }
             Self::PeerUnreachable { .. } | Self::PeerTimeout { .. } => {
                 Some("\"test network\" shows which nodes answer".into())
             }
-            Self::NotMaster { .. } => Some(
-                "send it to the master, or use \"blockchain add\" for this node alone".into(),
-            ),
+            Self::NotMaster { .. } => {
+                Some("send it to the master, or use \"blockchain add\" for this node alone".into())
+            }
             Self::ExternalDatabase { dbms, .. } => Some(format!(
                 "\"connect dbms {dbms} where type = edgemere\" keeps its rows on this node"
             )),
@@ -73,29 +60,43 @@ impl Error {
             }
             Self::NoPartition { .. } => Some("\"get partitions\" lists the partitions".into()),
             Self::NoQuery { .. } => Some("\"query status all\" lists the queries".into()),
-            Self::NoCursor { .. } => Some(
-                "a cursor is good once, for a few minutes: ask the query again, with a LIMIT and an \
-                 OFFSET to begin further on"
-                    .into(),
-            ),
-            Self::CursorDropped { .. } => Some(
-                "fetch the next page within a few seconds, ask for fewer rows, or have them kept as \
-                 a job: POST /api/v1/jobs"
-                    .into(),
-            ),
-            Self::NoResult { .. } => Some("results are kept for an hour: ask the query again".into()),
-            Self::Ledger(error) => error.hint(),
-            Self::Job(error) => error.hint(),
-            Self::NotOperator => {
-                Some("send the rows to an operator: \"get data nodes\" lists them".into())
+            Self::NoResult { .. } => {
+                Some("results are kept for an hour: ask the query again".into())
             }
-            Self::SameContent { .. } => {
-                Some("to store it once more, send it with mode: streaming".into())
-            }
-            Self::Engine(error) => error.hint(),
             _ => None,
         }
     }
+}
+
+/// What to do next after a failure of the service.
+fn of_service(error: &service::Error) -> Option<Hint> {
+    use service::Error;
+    let text = match error {
+        Error::OnlyOnNetwork(_) => return Some(Hint::AskNetwork),
+        Error::Query(error) => return of_sql(error),
+        Error::Job(jobs::Error::Query(error)) => return of_sql(error),
+        Error::Storage(edgemere_query::Error::Storage(NotStored::Storage(error))) => {
+            return of_storage(error);
+        }
+        Error::Storage(edgemere_query::Error::Sql(error)) => return of_sql(error),
+        Error::Storage(error) => return error.hint().map(Hint::from),
+        Error::Ledger(error) => return error.hint().map(Hint::from),
+        Error::Job(error) => return error.hint().map(Hint::from),
+        Error::Denied { effect: Effect::Secret, .. } => "a node shows secrets to nobody",
+        Error::Denied { .. } => "ask an admin, or start the node with another --access",
+        Error::Busy => "try again in a moment",
+        Error::NoCursor { .. } => {
+            "a cursor is good once, for a few minutes: ask the query again, with a LIMIT and an \
+             OFFSET to begin further on"
+        }
+        Error::CursorDropped { .. } => {
+            "fetch the next page within a few seconds, ask for fewer rows, or have them kept as a \
+             job: POST /api/v1/jobs"
+        }
+        Error::NotOperator => "send the rows to an operator: \"get data nodes\" lists them",
+        Error::SameContent { .. } => "to store it once more, send it with mode: streaming",
+    };
+    Some(text.into())
 }
 
 fn of_sql(error: &SqlError) -> Option<Hint> {

@@ -23,9 +23,10 @@ use serde_json::{Map, Value};
 
 pub use self::nodes::Nodes;
 use crate::commands::Command;
-use crate::error::{Error, Kind};
+use crate::error::Error;
 use crate::format::{Format, Rendered, nodes_to_mcp, render, render_small};
 use crate::reply::{NodeReply, Reply};
+use edgemere_service::Kind;
 
 /// A command for a node of EdgeLake.
 #[derive(Clone, Debug)]

@@ -10,7 +10,8 @@ use serde_json::json;
 use super::rows::Rows;
 use super::source::Source;
 use super::{Content, Media, Rendered, Sources};
-use crate::error::{Error, Kind};
+use crate::error::Error;
+use edgemere_service::Kind;
 
 /// How events are distinguished on their way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use edgemere_query::distributed::{OperatorProgress, State};
 use edgemere_query::sql::{Batch, Error as SqlError, Query, Rows, Watched};
+use edgemere_service::Error as ServiceError;
 use edgemere_service::jobs::{Error as JobError, Jobs, Reader};
 
 use crate::error::Error;
@@ -114,8 +115,8 @@ pub(crate) enum Idle {
 /// Why the rows that were left are not there: that of their query, or of the disk.
 fn dropped(error: JobError) -> Error {
     match error {
-        JobError::Query(_) => Error::Job(error),
-        error => Error::CursorDropped { source: error },
+        JobError::Query(_) => error.into(),
+        error => ServiceError::CursorDropped { source: error }.into(),
     }
 }
 

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::json::Json;
 use super::lexer::{quote, word_or_quote};
-use crate::declaration::Effect;
 use crate::error::Error;
 use crate::variables::{Scope, Variable, is_secret_name};
+use edgemere_service::Effect;
 
 /// A value as written.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use edgemere_service::Error as ServiceError;
 use edgemere_service::jobs::Jobs;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -75,7 +76,7 @@ impl Kept {
 
     /// Takes the rest of a result: whoever reads on gets a cursor of its own.
     pub(crate) async fn take_rest(&self, owner: &str, cursor: &str) -> Result<Rows, Error> {
-        let none = || Error::NoCursor { cursor: cursor.to_owned() };
+        let none = || Error::from(ServiceError::NoCursor { cursor: cursor.to_owned() });
         let rest = lock(&self.rests).take(owner, cursor).ok_or_else(none)?;
         let (to, rows) = oneshot::channel();
         rest.send(to).map_err(|_| none())?;
@@ -289,7 +290,7 @@ mod tests {
                 Err(error) => break error,
             }
         };
-        assert!(matches!(error, Error::CursorDropped { .. }), "{error:?}");
+        assert!(matches!(error, Error::Service(ServiceError::CursorDropped { .. })), "{error:?}");
         assert!(format!("{:?}", error.hint()).contains("job"), "{error}");
     }
 

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use edgemere_query::distributed::OperatorProgress;
 use edgemere_query::sql::{Error as SqlError, ResultColumn, Rows as _, Times, Watched};
+use edgemere_service::Error as ServiceError;
 use serde_json::value::RawValue;
 
 pub use self::kept::CursorFigures;
@@ -24,8 +25,8 @@ use crate::error::Error;
 use crate::format::rows::{self, Rows};
 use crate::format::{Format, Rendered, render};
 use crate::node::Node;
-use crate::principal::Principal;
 use crate::reply::Body;
+use edgemere_service::Principal;
 
 /// The formats of a whole result.
 pub const WHOLE_FORMATS: [Format; 4] =
@@ -161,11 +162,11 @@ pub async fn columns(
     let nodes = None;
     let context = Context { node, principal, delivery, on_network, nodes, scripts: 0, own: None };
     match command.columns(&context).await {
-        Err(Error::Sql(
+        Err(Error::Service(ServiceError::Query(
             SqlError::UnknownDatabase { .. }
             | SqlError::UnknownTable { .. }
             | SqlError::Disconnected { .. },
-        )) => Ok(None),
+        ))) => Ok(None),
         columns => columns,
     }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use edgemere_ledger::{Changes, Ledger, Policy, Position};
 
 use super::WAIT;
-use crate::code::ledger_kind;
-use crate::error::{Error, Kind};
+use crate::error::Error;
 use crate::node::{Node, Role};
+use edgemere_service::{Error as ServiceError, Kind};
 
 /// About how many bytes of history are given at once.
 const PAGE_BYTES: usize = 1 << 20;
@@ -44,13 +44,13 @@ pub async fn take(
     by: Option<String>,
 ) -> Result<Vec<Result<Arc<Policy>, Error>>, Error> {
     must_be_master(node)?;
-    let adopt = move |ledger: &Ledger| -> Result<Vec<_>, edgemere_ledger::Error> {
+    let adopt = move |ledger: &Ledger| -> Result<Vec<_>, ServiceError> {
         let mut taken = Vec::new();
         for policy in policies {
-            match ledger.adopt(policy, by.as_deref()).map_err(Error::from) {
+            match ledger.adopt(policy, by.as_deref()).map_err(ServiceError::from) {
                 // A full disk is no fault of the policy: the node may come again.
-                Err(Error::Ledger(error)) if is_own_fault(&error) => return Err(error),
-                answer => taken.push(answer),
+                Err(error) if is_own_fault(&error) => return Err(error),
+                answer => taken.push(answer.map_err(Error::from)),
             }
         }
         Ok(taken)
@@ -58,8 +58,8 @@ pub async fn take(
     node.change_ledger(adopt).await
 }
 
-fn is_own_fault(error: &edgemere_ledger::Error) -> bool {
-    matches!(ledger_kind(error), Kind::Unavailable | Kind::Internal)
+fn is_own_fault(error: &ServiceError) -> bool {
+    matches!(error.kind(), Kind::Unavailable | Kind::Internal)
 }
 
 fn must_be_master(node: &Node) -> Result<(), Error> {

@@ -4,6 +4,7 @@ use std::sync::PoisonError;
 use std::time::Instant;
 
 use edgemere_ledger::Error as LedgerError;
+use edgemere_service::Error as ServiceError;
 
 use super::Synchronizer;
 use crate::error::Error;
@@ -91,7 +92,7 @@ impl Synchronizer {
             status.calls += 1;
             status.failed += 1;
             let state = match error {
-                Error::Ledger(LedgerError::HistoryRefused { reason }) => {
+                Error::Service(ServiceError::Ledger(LedgerError::HistoryRefused { reason })) => {
                     State::Refused(reason.clone())
                 }
                 _ => State::Failed(reason.clone()),

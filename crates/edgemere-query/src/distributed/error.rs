@@ -12,7 +12,6 @@ use crate::sql::{log_error, told_error};
 
 /// What went wrong with an operator.
 #[derive(Clone, Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum Error {
     /// It cannot be reached.
     #[error("operator {operator} cannot be reached: {reason}")]

@@ -13,7 +13,6 @@ use edgemere_storage::storage::{self, View};
 
 /// What is wrong with a query.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum Error {
     /// The text is not SQL.
     #[error("the SQL is not valid: {message}{}", place(position))]

@@ -7,7 +7,6 @@ use edgemere_query::sql;
 
 /// What is wrong with a job. Clones tell the same: of one job, to everybody who asks.
 #[derive(Clone, Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum Error {
     /// Its query failed.
     #[error(transparent)]

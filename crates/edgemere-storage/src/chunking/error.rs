@@ -4,7 +4,6 @@ use std::io;
 
 /// What is wrong with a file.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum Error {
     /// The file cannot be read.
     #[error("cannot be read")]

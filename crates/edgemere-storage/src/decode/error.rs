@@ -4,7 +4,6 @@ use arrow::error::ArrowError;
 
 /// An error of an input.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum Error {
     /// There is nothing but white space.
     #[error("the input is empty")]

@@ -13,7 +13,6 @@ const WAYS_OUT: &str = "\"edgemere restore BACKUP --force\" brings a backup back
 
 /// An error of the storage.
 #[derive(Clone, Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum Error {
     /// The name of a database or table has characters that it may not have.
     #[error("\"{name}\" cannot be the name of a {what}: {reason}")]

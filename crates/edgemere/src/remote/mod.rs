@@ -47,11 +47,9 @@ async fn edgemere_name(client: &Client) -> anyhow::Result<Option<String>> {
 /// receives the caller's access and checks again; one of EdgeLake does not know callers.
 fn permitted(request: &Request) -> Result<&Command, Failure> {
     let command = request.command.parsed()?;
-    if request.principal.may(command.effect()) {
-        return Ok(command);
-    }
-    let (principal, effect) = (request.principal.name().to_owned(), command.effect());
-    Err(Error::Denied { principal, command: command.declaration().name, effect }.into())
+    let allowed = request.principal.authorize(command.declaration().name, command.effect());
+    allowed.map_err(Error::from)?;
+    Ok(command)
 }
 
 /// What somebody who calls a tool is reported of what went wrong on the way.

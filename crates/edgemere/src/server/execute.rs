@@ -56,11 +56,7 @@ pub(super) async fn store<T, U>(
 ) -> Result<U, Failure> {
     let (principal, start) = (super::http::principal(state), Instant::now());
     let stored = async {
-        let effect = Effect::Write;
-        if !principal.may(effect) {
-            let principal = principal.name().to_owned();
-            return Err(Error::Denied { principal, command: name, effect }.into());
-        }
+        principal.authorize(name, Effect::Write).map_err(Error::from)?;
         let rows = read.await?;
         let _permit = permit(state)?;
         work(rows).await

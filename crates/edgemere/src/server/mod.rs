@@ -28,6 +28,7 @@ use anyhow::Context;
 use edgemere_command::{Access, Kind, Node, Role, Settings, announce, sync};
 use edgemere_ledger::{Error as LedgerError, Identity, Ledger, Recovery};
 use edgemere_query::{Engine, sql};
+use edgemere_service::Error as ServiceError;
 use edgemere_service::jobs::{self, Jobs};
 use edgemere_storage::storage;
 use edgemere_tools::Origin;
@@ -365,7 +366,12 @@ async fn join(node: &Arc<Node>) -> anyhow::Result<bool> {
         (None, _) | (_, Ok(())) => true,
         (_, Err(error)) if error.kind() == Kind::Unavailable => false,
         // The node goes on with the copy that it has, and says so.
-        (_, Err(edgemere_command::Error::Ledger(LedgerError::HistoryRefused { .. }))) => false,
+        (
+            _,
+            Err(edgemere_command::Error::Service(ServiceError::Ledger(
+                LedgerError::HistoryRefused { .. },
+            ))),
+        ) => false,
         (_, Err(error)) => {
             return Err(anyhow::Error::new(error).context("cannot join the network"));
         }

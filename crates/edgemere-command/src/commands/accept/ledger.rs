@@ -1,12 +1,13 @@
 //! `accept ledger`: takes the master's ledger, whatever it drops of this node's copy.
 
 use crate::commands::report::Report;
-use crate::declaration::{Declaration, Effect};
+use crate::declaration::Declaration;
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::language::options::Options;
 use crate::reply::Reply;
 use crate::sync;
+use edgemere_service::Effect;
 
 pub(crate) struct Ledger;
 

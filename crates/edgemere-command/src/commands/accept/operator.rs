@@ -6,13 +6,14 @@ use serde_json::json;
 use crate::commands::blockchain::policy::{ask_master, is_masters};
 use crate::commands::drop::operator::operators;
 use crate::commands::named::OnName;
-use crate::declaration::{Declaration, Effect};
+use crate::declaration::Declaration;
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::language::lexer::quote;
 use crate::language::options::Options;
 use crate::reply::Reply;
 use crate::sync;
+use edgemere_service::Effect;
 
 pub(crate) struct Operator;
 

@@ -8,7 +8,7 @@ use edgemere_storage::Kind;
 use crate::announce;
 use crate::commands::Declared;
 use crate::commands::named::{name, optional};
-use crate::declaration::{Declaration, Effect};
+use crate::declaration::Declaration;
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::language::cursor::Cursor;
@@ -16,6 +16,7 @@ use crate::language::options::Options;
 use crate::language::term::Term;
 use crate::lookup;
 use crate::reply::Reply;
+use edgemere_service::Effect;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Table {

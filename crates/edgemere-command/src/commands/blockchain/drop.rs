@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::policy::{ask_master, change, is_masters, resolve};
 use crate::commands::Declared;
-use crate::declaration::{Declaration, Effect};
+use crate::declaration::Declaration;
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::language::cursor::Cursor;
@@ -12,6 +12,7 @@ use crate::language::lexer::quote;
 use crate::language::options::Options;
 use crate::language::term::Term;
 use crate::reply::Reply;
+use edgemere_service::Effect;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Drop {

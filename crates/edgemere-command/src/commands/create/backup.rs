@@ -4,11 +4,13 @@ use edgemere_storage::storage::Backup as Copied;
 use serde_json::json;
 
 use crate::commands::report::Report;
-use crate::declaration::{Declaration, Effect};
+use crate::declaration::Declaration;
 use crate::dispatch::Context;
-use crate::error::{Error, Kind};
+use crate::error::Error;
 use crate::language::options::Options;
 use crate::reply::Reply;
+use edgemere_service::Effect;
+use edgemere_service::Kind;
 
 pub(crate) struct Backup;
 

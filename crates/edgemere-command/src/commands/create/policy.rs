@@ -6,7 +6,7 @@ use edgemere_ledger::Policy;
 use serde_json::{Map, Value, json};
 
 use crate::commands::Declared;
-use crate::declaration::{Declaration, Effect};
+use crate::declaration::Declaration;
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::language::cursor::Cursor;
@@ -14,6 +14,7 @@ use crate::language::lexer::word_or_quote;
 use crate::language::options::{ANY_KEY, Options};
 use crate::node::{Node, Role};
 use crate::reply::Reply;
+use edgemere_service::Effect;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CreatePolicy {

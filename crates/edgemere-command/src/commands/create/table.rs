@@ -70,7 +70,7 @@ are no keys or defaults. The first rows for a table also create it.",
     async fn run(&self, context: &Context<'_>) -> Result<Reply, Error> {
         let node = context.node;
         if !node.has_role(Role::Operator) {
-            return Err(Error::NotOperator);
+            return Err(edgemere_service::Error::NotOperator.into());
         }
         let table = name(&self.name, context)?;
         let dbms = required(&self.options, "dbms", Self::DECLARATION, context)?;

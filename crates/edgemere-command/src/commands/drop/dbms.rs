@@ -1,11 +1,12 @@
 //! `drop dbms`: a database of this node goes, with everything in it.
 
 use crate::commands::named::OnName;
-use crate::declaration::{Declaration, Effect};
+use crate::declaration::Declaration;
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::language::options::Options;
 use crate::reply::Reply;
+use edgemere_service::Effect;
 
 pub(crate) struct Dbms;
 

@@ -6,7 +6,7 @@ use edgemere_ledger::Policy;
 
 use crate::commands::blockchain::policy::{ask_master, is_masters};
 use crate::commands::named::OnName;
-use crate::declaration::{Declaration, Effect};
+use crate::declaration::Declaration;
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::language::lexer::quote;
@@ -14,6 +14,7 @@ use crate::language::options::Options;
 use crate::near;
 use crate::node::Node;
 use crate::reply::Reply;
+use edgemere_service::Effect;
 
 pub(crate) struct Operator;
 

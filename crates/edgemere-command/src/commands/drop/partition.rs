@@ -6,7 +6,7 @@ use edgemere_storage::storage::{DropSelector, Dropped, Retention};
 
 use crate::commands::Declared;
 use crate::commands::named::{optional, required};
-use crate::declaration::{Declaration, Effect};
+use crate::declaration::Declaration;
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::language::cursor::Cursor;
@@ -15,6 +15,7 @@ use crate::language::quantity;
 use crate::language::term::Term;
 use crate::lookup;
 use crate::reply::Reply;
+use edgemere_service::Effect;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Partition {

@@ -1,12 +1,13 @@
 //! `drop table`: a table of this node goes, with its rows.
 
 use crate::commands::named::{OnName, required};
-use crate::declaration::{Declaration, Effect};
+use crate::declaration::Declaration;
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::language::options::Options;
 use crate::lookup;
 use crate::reply::Reply;
+use edgemere_service::Effect;
 
 pub(crate) struct Table;
 

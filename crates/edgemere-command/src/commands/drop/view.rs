@@ -1,11 +1,12 @@
 //! `drop view`: a view of this node goes.
 
 use crate::commands::named::{OnName, required};
-use crate::declaration::{Declaration, Effect};
+use crate::declaration::Declaration;
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::language::options::Options;
 use crate::reply::Reply;
+use edgemere_service::Effect;
 
 pub(crate) struct View;
 

@@ -8,10 +8,11 @@ use crate::commands::Declared;
 use crate::commands::get::memory_info::with_commas;
 use crate::declaration::Declaration;
 use crate::dispatch::Context;
-use crate::error::{Error, Kind};
+use crate::error::Error;
 use crate::language::cursor::Cursor;
 use crate::language::options::{Options, Output};
 use crate::reply::Reply;
+use edgemere_service::Kind;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DiskUsage(Options);

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use serde_json::{Map, Value, json};
 
 use crate::commands::Declared;
-use crate::declaration::{Declaration, Effect};
+use crate::declaration::Declaration;
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::language::cursor::Cursor;
@@ -15,6 +15,7 @@ use crate::language::term::{Term, text_of};
 use crate::node::Node;
 use crate::reply::Reply;
 use crate::sync::State;
+use edgemere_service::Effect;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Status {

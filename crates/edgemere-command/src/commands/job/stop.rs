@@ -4,11 +4,12 @@ use std::fmt;
 
 use crate::commands::Declared;
 use crate::commands::query::number;
-use crate::declaration::{Declaration, Effect};
+use crate::declaration::Declaration;
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::language::cursor::Cursor;
 use crate::reply::Reply;
+use edgemere_service::Effect;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Stop(u64);
@@ -41,7 +42,7 @@ caller.",
         let queries = context.node.engine().sql().queries();
         let query = queries.get(id).ok_or(Error::NoQuery { id })?;
         if query.caller != context.principal.label() {
-            context.principal.check(Self::DECLARATION, Effect::Destructive)?;
+            context.principal.authorize(Self::DECLARATION.name, Effect::Destructive)?;
         }
         match queries.cancel(id) {
             Some(true) => Ok(Reply::text(format!("query {id} is cancelled"))),

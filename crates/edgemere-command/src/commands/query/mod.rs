@@ -12,11 +12,11 @@ use std::fmt;
 use edgemere_query::distributed::OperatorProgress;
 use edgemere_query::sql::{State, Status};
 
-use crate::declaration::Effect;
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::language::cursor::Cursor;
-use crate::principal::Principal;
+use edgemere_service::Effect;
+use edgemere_service::Principal;
 
 /// What is shown in place of what another caller asked.
 const NOT_YOURS: &str = "(another caller's)";

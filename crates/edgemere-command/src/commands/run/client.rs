@@ -5,13 +5,14 @@ use std::fmt;
 use edgemere_query::sql::ResultColumn;
 
 use crate::commands::{Command, Declared};
-use crate::declaration::{Declaration, Effect};
+use crate::declaration::Declaration;
 use crate::destination::Destination;
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::language::cursor::Cursor;
 use crate::language::options::Output;
 use crate::reply::Reply;
+use edgemere_service::Effect;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Client {

@@ -5,13 +5,14 @@ use edgemere_storage::storage::Retention as Rule;
 use crate::commands::drop::partition::said;
 use crate::commands::named::{optional, required};
 use crate::commands::report::Report;
-use crate::declaration::{Declaration, Effect};
+use crate::declaration::Declaration;
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::language::options::Options;
 use crate::language::quantity;
 use crate::lookup;
 use crate::reply::Reply;
+use edgemere_service::Effect;
 
 pub(crate) struct Retention;
 

@@ -5,7 +5,6 @@
 use edgemere_query::sql::{Extended, Extension};
 
 use super::include::list;
-use crate::declaration::Effect;
 use crate::dispatch::Context;
 use crate::error::Error;
 use crate::language::cursor::Cursor;
@@ -13,6 +12,7 @@ use crate::language::lexer::{Token, quote};
 use crate::language::term::text_of;
 use crate::near;
 use crate::variables::is_secret_name;
+use edgemere_service::Effect;
 
 /// What every node knows of itself.
 const KNOWN: [&str; 6] = ["ip", "port", "ip_port", "node_name", "dbms_name", "table_name"];

@@ -45,6 +45,6 @@ pub(crate) async fn ask(
     cursor.take();
     let command = Sql::parse(&mut cursor)?;
     cursor.end()?;
-    context.principal.check(Sql::DECLARATION, command.effect())?;
+    context.principal.authorize(Sql::DECLARATION.name, command.effect())?;
     Ok(command.ask(context, None).await?.0)
 }

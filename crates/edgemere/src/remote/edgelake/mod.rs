@@ -78,9 +78,8 @@ impl EdgeLake {
     fn understood<'a>(&self, request: &'a Request) -> Result<(&'a Command, Foreign), Failure> {
         let command = permitted(request)?;
         // EdgeLake does not know who asked for a job, so only who may write may end one.
-        if command.declaration().name == "job stop" && !request.principal.may(Effect::Write) {
-            let (principal, effect) = (request.principal.name().to_owned(), Effect::Write);
-            return Err(Error::Denied { principal, command: "job stop", effect }.into());
+        if command.declaration().name == "job stop" {
+            request.principal.authorize("job stop", Effect::Write).map_err(Error::from)?;
         }
         Ok((command, Foreign::of(command, &request.command).map_err(unsendable)?))
     }

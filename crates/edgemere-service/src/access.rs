@@ -1,22 +1,22 @@
-//! Who asks, and what they may do. Every command is run for a principal; there is no way around.
+//! Callers and their permissions. Every request runs for a [`Principal`], and its [`Effect`] is checked
+//! against the principal's [`Access`].
 
 use std::fmt;
 
-use crate::declaration::{Declaration, Effect};
 use crate::error::Error;
 
-/// How much is kept of the name of another node's caller.
+/// The longest name of another node's caller; the rest is cut off.
 const CALLER_CHARS_MAX: usize = 128;
 
-/// Who asks.
+/// The identity that a request runs for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
     name: String,
     access: Access,
 }
 
-/// How much a principal may do. Each level includes the ones before it; none includes
-/// [`Effect::Secret`], which no command shows to anyone over a wire.
+/// The permissions of a principal. Each level includes the ones before it. None includes
+/// [`Effect::Secret`]: no request shows secrets over a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
     /// Only read.
@@ -60,7 +60,7 @@ impl Principal {
 
     /// Under which label the principal's queries are listed. One name with different access has
     /// different labels, so that an agent that may only read does not own what its user runs.
-    pub(crate) fn label(&self) -> String {
+    pub fn label(&self) -> String {
         match self.access {
             Access::Admin => self.name.clone(),
             access => format!("{} ({access})", self.name),
@@ -77,12 +77,36 @@ impl Principal {
         }
     }
 
-    /// Refuses what the principal may not do.
-    pub(crate) fn check(&self, declaration: &Declaration, effect: Effect) -> Result<(), Error> {
+    /// Refuses an operation whose effect the principal may not have.
+    pub fn authorize(&self, operation: &'static str, effect: Effect) -> Result<(), Error> {
         if self.may(effect) {
             return Ok(());
         }
-        Err(Error::Denied { principal: self.name.clone(), command: declaration.name, effect })
+        Err(Error::Denied { principal: self.name.clone(), operation, effect })
+    }
+}
+
+/// What an operation does to the node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Effect {
+    /// It changes nothing.
+    Read,
+    /// It adds or changes.
+    Write,
+    /// It takes away, or stops the node.
+    Destructive,
+    /// It shows what must not be shown.
+    Secret,
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Destructive => "destroy",
+            Self::Secret => "see secrets",
+        })
     }
 }
 

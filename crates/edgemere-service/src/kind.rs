@@ -1,4 +1,4 @@
-//! The kinds of failure: what the exit code, the HTTP status and what an agent is reported follow from.
+//! The kinds of failure. A kind decides the exit code, the HTTP status and what an agent reads.
 
 /// The kinds of failure, as seen from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Kind {
         }
     }
 
-    /// The HTTP status of a reply that tells it.
+    /// The HTTP status of a reply with it.
     pub fn http_status(self) -> u16 {
         match self {
             Self::Input => 400,
@@ -52,7 +52,7 @@ impl Kind {
         }
     }
 
-    /// The kind that a reply with that HTTP status tells.
+    /// The kind of a reply with that HTTP status.
     pub fn from_http_status(status: u16) -> Self {
         let exact = Self::ALL.into_iter().find(|kind| kind.http_status() == status);
         exact.unwrap_or(match status {
